@@ -7,21 +7,6 @@ fn unit(u: u32) -> Unit {
     return src[u];
 }
 
-//# for i in 0..PER
-
-fn key_{i}(k: Keys) -> Key {
-    return plane_key(k.p{i % PLANES}, {i / PLANES}u);
-}
-//# end
-
-fn unit_keys(u: Unit) -> Keys {
-    return keys_of(u);
-}
-
-fn unit_words(u: Unit) -> vec4<u32> {
-    return u;
-}
-
 fn unit_once(u: Unit, first: bool) -> Unit {
     return once(u, first);
 }
@@ -32,10 +17,8 @@ fn unit(u: u32) -> Unit {
     return words[u];
 }
 
-//# for i in 0..PER
-
-fn key_{i}(k: Keys) -> Key {
-    return plane_key(k.p{i}, 0u);
+fn unit_once(u: Unit, first: bool) -> Unit {
+    return once(vec4<u32>(u), first).x;
 }
 //# end
 
@@ -46,8 +29,9 @@ fn unit_words(u: Unit) -> vec4<u32> {
 fn unit_keys(u: Unit) -> Keys {
     return keys_of(unit_words(u));
 }
+//# for i in 0..PER
 
-fn unit_once(u: Unit, first: bool) -> Unit {
-    return once(vec4<u32>(u), first).x;
+fn key_{i}(k: Keys) -> Key {
+    return plane_key(k.p{i % PLANES}, {i / PLANES}u);
 }
 //# end

@@ -1,9 +1,5 @@
 // Exact sums of the columns of a unit: see accumulate/digits and accumulate/columns. A plane of columns is taken together.
 
-fn unit_keys(v: Unit) -> Keys {
-    return keys_of(v);
-}
-
 // The columns that are there, of a plane or of upper words, each of them twice. What else these hold means nothing.
 fn columns_of(p: vec4<u32>) -> Bits {
 //# if COLUMNS == 1
@@ -16,12 +12,6 @@ fn columns_of(p: vec4<u32>) -> Bits {
     return p;
 //# end
 }
-//# if BY_FLOATS
-
-fn plane_of(b: Bits) -> Plane {
-    return Plane(b);
-}
-//# end
 
 // Column c of them. An index that is not constant makes FXC write out the loop around it.
 fn column_of(x: Ints, c: u32) -> i32 {
@@ -46,7 +36,7 @@ fn acc_none() -> Placed {
 // digit.
 fn acc_add(own: Placed, block: Acc, more: Acc) -> Placed {
     var p = own;
-//# if HALF
+//# if HALF + (FLOATS == 0)
     // At fixed places.
     let b = with_more(placed_of(block), more);
     let near = true;
@@ -92,18 +82,14 @@ fn acc_across(lid: u32, own: Placed) -> Placed {
     // One word after the other: whether it is far, the signs that any slice lacks, the digits.
     for (var n = 0u; n < {2 + SUMS * (W + 1)}u; n++) {
         var x = select(Ints(i32(p.far)), bitcast<Ints>(p.signs), n == 1u);
-//# for j in 0..SUMS
-//# for d in 0..W + 1
-        x = select(x, p.d{j}_{d}, n == {2 + j * (W + 1) + d}u);
-//# end
+//# for i in 0..SUMS * (W + 1)
+        x = select(x, p.d{i / (W + 1)}_{i % (W + 1)}, n == {2 + i}u);
 //# end
         x = across(lid, x, select(ADDED, TOGETHER, n < 2u));
         p.far = select(p.far, column_of(x, 0u) != 0, n == 0u);
         p.signs = select(p.signs, bitcast<Signs>(x), n == 1u);
-//# for j in 0..SUMS
-//# for d in 0..W + 1
-        p.d{j}_{d} = select(p.d{j}_{d}, x, n == {2 + j * (W + 1) + d}u);
-//# end
+//# for i in 0..SUMS * (W + 1)
+        p.d{i / (W + 1)}_{i % (W + 1)} = select(p.d{i / (W + 1)}_{i % (W + 1)}, x, n == {2 + i}u);
 //# end
     }
     return carried(p);
@@ -127,17 +113,19 @@ fn across(lid: u32, own: Ints, how: u32) -> Ints {
 }
 //# end
 
-//# for j in 0..SUMS
-// Column c of plane {j}.
-fn column_{j}(p: Placed, c: u32) -> One {
-    return One(
+// The digits of column c of a plane.
+fn one_of(p: Placed, c: u32, plane: u32) -> One {
+    var o: One;
 //# for d in 0..W + 1
-        column_of(p.d{j}_{d}, c),
+    var d{d} = p.d0_{d};
+//# for j in 1..SUMS
+    d{d} = select(d{d}, p.d{j}_{d}, plane == {j}u);
 //# end
-    );
+    o.d{d} = column_of(d{d}, c);
+//# end
+    return o;
 }
 
-//# end
 // Whether all elements of column c of a plane are negative, or -0.
 fn is_minus(p: Placed, c: u32, plane: u32) -> bool {
     let signs = u32(column_of(bitcast<Ints>(p.signs), c));
@@ -153,12 +141,7 @@ fn acc_emit(slot: u32, elements: Elements, p: Placed) {
         let plane = e % {SUMS}u;
         let column = Elements(elements.first + e, elements.step, elements.count);
         let minus = is_minus(p, c, plane);
-        var o = column_0(p, c);
-//# for j in 1..SUMS
-        if plane == {j}u {
-            o = column_{j}(p, c);
-        }
-//# end
+        let o = one_of(p, c, plane);
 //# if PARTIAL_SUM
         leave_sum(0u, slot + e, p.far, p.top - {W - 1}u, o, minus, column);
 //# else
@@ -168,7 +151,7 @@ fn acc_emit(slot: u32, elements: Elements, p: Placed) {
             t = far_of(0u, column);
         }
 //# end
-        let x = result_of(t);
+        let x = acc_element(t);
 //# if BITS == 64
         r = select(r, x.xyxy, vec4<u32>(0u, 0u, 1u, 1u) == vec4<u32>(c));
 //# else

@@ -6,7 +6,7 @@
 //   acc_begin(l, count)      an empty sum of a block of so many elements, at most 256, whose window suits them
 //   acc_take(acc, x, at)     and an element of a unit: elements_of(v, false)
 //   placed_of(acc)           its digits at their places, not carried
-//   with_more(placed, acc)   of floats that are `wide`: and what the window does not hold of them, piece_of(begun, element), which
+//   with_more(placed, acc)   of floats that are `wide`: and what the window does not hold of them, piece_of(acc, element), which
 //                            another sum took that began alike
 //   acc_join(a, b)           two sums of a segment, in any order, carried: each digit below 2^22, the highest signed
 //
@@ -21,9 +21,11 @@ alias Unit = vec4<u32>;
 //# if COLUMNS == 1
 alias Bits = u32;
 alias Ints = i32;
+alias Floats = f32;
 //# else
 alias Bits = vec{COLUMNS}<u32>;
 alias Ints = vec{COLUMNS}<i32>;
+alias Floats = vec{COLUMNS}<f32>;
 //# end
 alias Signs = Bits;
 
@@ -108,10 +110,9 @@ struct Placed {
     far: bool,
 //# if BY_VEC
     blocks: u32, // since digits were carried
-//# else
-//# for c in 0..COUNTS
-    count{c}: u32, // of elements that were taken again
 //# end
+//# for c in 0..COUNTS * TEAMS
+    count{c}: u32, // of elements that were taken again
 //# end
     signs: Signs, // that any element lacks
 //# for j in 0..SUMS
@@ -144,7 +145,7 @@ fn placed_of(a: Acc) -> Placed {
 
 // With what the window does not hold of elements that are `wide`; of float16 that is all.
 fn with_more(own: Placed, more: Acc) -> Placed {
-//# if HALF
+//# if W == N
     if more.wide {
         return placed_of(more);
     }
@@ -167,13 +168,12 @@ fn carried(own: Placed) -> Placed {
     var p = own;
 //# for j in 0..SUMS
 //# for d in 0..W
-    p.d{j}_{d + 1} += p.d{j}_{d} >> DIGIT_SHIFT;
+    p.d{j}_{d + 1} += p.d{j}_{d} >> Bits(DIGIT);
     p.d{j}_{d} &= Ints(BELOW);
 //# end
 //# end
     return p;
 }
-const DIGIT_SHIFT: Bits = Bits(DIGIT);
 
 // The same with higher digits, if what is below them is 0.
 fn raised(own: Placed, top: u32) -> Placed {
@@ -187,7 +187,7 @@ fn raised(own: Placed, top: u32) -> Placed {
         p.d{j}_{d} = p.d{j}_{d + 1};
 //# end
         p.d{j}_{W - 1} = p.d{j}_{W} & Ints(BELOW);
-        p.d{j}_{W} >>= DIGIT_SHIFT;
+        p.d{j}_{W} >>= Bits(DIGIT);
 //# end
 //# if COLUMNS == 1
         p.far = p.far || lost != 0;
@@ -199,27 +199,22 @@ fn raised(own: Placed, top: u32) -> Placed {
     return p;
 }
 
-fn plus(x: Placed, y: Placed) -> Placed {
-    var p = x;
-    p.far = x.far || y.far;
-    p.signs |= y.signs;
-//# if BY_VEC == 0
-//# for c in 0..COUNTS
-    p.count{c} += y.count{c};
-//# end
-//# end
-//# for j in 0..SUMS
-//# for d in 0..W + 1
-    p.d{j}_{d} += y.d{j}_{d};
-//# end
-//# end
-    return p;
-}
-
 // Digits of both together stay below 2^31, and become carried. One that is not carried may make a sum far without need.
 fn acc_join(x: Placed, y: Placed) -> Placed {
     let top = max(x.top, y.top);
-    return carried(plus(raised(x, top), raised(y, top)));
+    var p = raised(x, top);
+    let q = raised(y, top);
+    p.far = p.far || q.far;
+    p.signs |= q.signs;
+//# for c in 0..COUNTS * TEAMS
+    p.count{c} += q.count{c};
+//# end
+//# for j in 0..SUMS
+//# for d in 0..W + 1
+    p.d{j}_{d} += q.d{j}_{d};
+//# end
+//# end
+    return carried(p);
 }
 
 //# if PARTIAL_SUM == 0
@@ -284,16 +279,6 @@ fn settled(lid: u32, own: Placed, e: Elements) -> Total {
     }
 //# end
     return near_of(own.top, one_of(own), is_minus(own), e.count);
-}
-//# end
-//# if TEAMS
-
-fn placed_from(o: One) -> Placed {
-    var p: Placed;
-//# for d in 0..W + 1
-    p.d0_{d} = o.d{d};
-//# end
-    return p;
 }
 //# end
 //# end

@@ -7,11 +7,6 @@
 //
 // No addition of floats takes the result of another one: between them stands an integer operation or a conversion. Else a
 // compiler might find that x - ((x + M) - M) is 0.
-//# if COLUMNS == 1
-alias Floats = f32;
-//# else
-alias Floats = vec{COLUMNS}<f32>;
-//# end
 
 fn acc_begin(l: Look, count: u32) -> Acc {
     var a: Acc;
@@ -43,7 +38,7 @@ fn acc_begin(l: Look, count: u32) -> Acc {
 
 // What is added of the elements of a unit, as float32. `exactly`: float16 by integers, as a driver may take subnormal numbers as 0.
 fn elements_of(v: Unit, exactly: bool) -> Keys {
-    let k = unit_keys(v);
+    let k = keys_of(vec4<u32>(v));
     return Keys(
 //# for j in 0..PLANES
         plane_floats(k.p{j}, exactly),

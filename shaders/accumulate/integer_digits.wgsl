@@ -22,7 +22,7 @@ fn lowest_of(a: Acc) -> u32 {
 
 // The elements of a unit, always exactly.
 fn elements_of(v: Unit, exactly: bool) -> Keys {
-    return unit_keys(v);
+    return keys_of(vec4<u32>(v));
 }
 
 struct Digits {
@@ -58,17 +58,16 @@ fn digits_of(a: Acc, x: Key) -> Digits {
 //# end
 //# end
 //# else
-//# for k in 0..(22 * N + 31) / 32
-//# if k < WORDS_OF
+//# for k in 0..WORDS_OF
     let w{k} = n.m{k};
-//# else
-    let w{k} = 0u;
 //# end
+//# for k in WORDS_OF..(22 * N + 31) / 32
+    let w{k} = 0u;
 //# end
 //# end
     // The highest first.
 //# for d in 0..N
-//# if (22 * d % 32 > 10) & (22 * d / 32 + 1 < (22 * N + 31) / 32)
+//# if 22 * d % 32 > 10
     let d{d} = bitcast<i32>((w{22 * d / 32} >> {22 * d % 32}u) | (w{22 * d / 32 + 1} << {32 - 22 * d % 32}u)) & BELOW;
 //# else
     let d{d} = bitcast<i32>(w{22 * d / 32} >> {22 * d % 32}u) & BELOW;

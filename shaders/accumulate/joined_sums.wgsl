@@ -52,22 +52,11 @@ fn acc_join(x: Placed, y: Placed) -> Placed {
     return p;
 }
 
-fn placed_from(o: One) -> Placed {
-    var p: Placed;
-    p.one = o;
-    return p;
-}
-
 fn one_of(p: Placed) -> One {
     return p.one;
 }
 //# end
-//# if PARTIAL_SUM
-
-fn leave_joined(lid: u32, at: u32, o: u32) {
-    leave_sum(lid, at, true, 0u, One(), false, partials_of(lid, o));
-}
-//# else
+//# if PARTIAL_SUM == 0
 
 fn reduced(lid: u32, o: u32) -> Total {
     return far_of(lid, partials_of(lid, o));

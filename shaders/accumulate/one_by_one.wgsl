@@ -1,19 +1,4 @@
 // Elements that are taken one by one: {W} digits of all of them at a time, from the lowest that any has to the highest.
-//# if PARTIAL_SUM + ONE_BY_ONE > 0
-
-// What was met among the elements that were taken last, and the digits of how many count.
-var<private> flags: u32;
-//# for c in 0..COUNTS
-var<private> count{c}: u32;
-//# end
-
-fn carry_count() {
-//# for c in 1..COUNTS
-    count{c} += count{c - 1} >> DIGIT;
-    count{c - 1} &= u32(BELOW);
-//# end
-}
-//# end
 //# if ONE_BY_ONE
 //# if JOINS == 0
 
@@ -145,7 +130,14 @@ fn digits_of_all(lid: u32, e: Elements, first: u32) -> One {
     carry_count();
 //# if TEAMS
     workgroupBarrier();
-    var p = placed_from(o);
+    var p: Placed;
+//# if JOINS
+    p.one = o;
+//# else
+//# for d in 0..W + 1
+    p.d0_{d} = o.d{d};
+//# end
+//# end
     // The flags as signs.
     p.signs = flags;
 //# for c in 0..COUNTS
@@ -187,6 +179,19 @@ fn most_of(lid: u32, i: u32, own: u32) -> u32 {
 //# end
 //# end
 //# if PARTIAL_SUM + ONE_BY_ONE > 0
+
+// What was met among the elements that were taken last, and the digits of how many count.
+var<private> flags: u32;
+//# for c in 0..COUNTS
+var<private> count{c}: u32;
+//# end
+
+fn carry_count() {
+//# for c in 1..COUNTS
+    count{c} += count{c - 1} >> DIGIT;
+    count{c - 1} &= u32(BELOW);
+//# end
+}
 
 // Keeps the digits of elements, the lowest first. `own`: of elements that are not `far`, their digits from `lowest` on. Others
 // have digits in so many windows, and none before these are taken.
@@ -237,6 +242,10 @@ fn far_of(lid: u32, e: Elements) -> Total {
     let count = vec2<u32>(e.count, 0u);
 //# end
 //# end
-    return total_of(flags, count);
+    // What was not kept becomes the lowest bit of what was, which lies far below the bits of a result, or of its product with the
+    // count.
+    var o = kept.digits;
+    o.d0 = select(o.d0, (o.d0 - i32(kept.below < 0)) | 1, kept.below != 0);
+    return Total(kept.at - {W}, one_carried(o), flags, count);
 }
 //# end

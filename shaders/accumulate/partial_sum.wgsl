@@ -21,9 +21,6 @@ fn digit_word(place: u32) -> u32 {
 
 // All digits become 0, or those of the partial sum that is there.
 fn begin_record() {
-    if record == NOWHERE {
-        return;
-    }
     var span = vec2<u32>(0u);
     if P.merge != 0u {
         span = span_of(dst[record]);
@@ -42,11 +39,8 @@ fn keep(digit: i32, place: i32) {
     }
 }
 
-// Carries, and writes what is before the digits.
+// Writes what is before the digits, and carries those of both sums.
 fn end_record() {
-    if record == NOWHERE {
-        return;
-    }
     if P.merge != 0u {
         flags |= dst[record] & KINDS;
 //# for c in 0..COUNTS
@@ -92,7 +86,7 @@ fn write_digits(first: u32, o: One) {
 fn leave_sum(lid: u32, at: u32, far: bool, lowest: u32, own: One, minus: bool, e: Elements) {
     record = select({PARTIAL_WORDS}u * (P.dst_delta + at), NOWHERE, at == NOWHERE);
     var first = lowest;
-    var windows = 1u;
+    var windows = 1u; // the same in all invocations, while the first digit is not
     var o = own;
 //# if ONE_BY_ONE
     if far {
@@ -116,11 +110,11 @@ fn leave_sum(lid: u32, at: u32, far: bool, lowest: u32, own: One, minus: bool, e
 //# end
     }
 //# end
-    if !is_alone(windows) {
+    if record != NOWHERE && !is_alone(windows) {
         begin_record();
     }
     keep_digits(lid, far, windows, first, o, e);
-    if !is_alone(windows) {
+    if record != NOWHERE && !is_alone(windows) {
         end_record();
     }
 }

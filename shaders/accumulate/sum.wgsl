@@ -58,13 +58,10 @@ struct Total {
     count: vec2<u32>, // how many count: below 2^31 but for sums of partial sums
 }
 
-fn acc_element(t: Total) -> Raw {
-    return result_of(t);
-}
 //# if BY_VEC + DST_VECS == 0
 
 fn acc_emit(slot: u32, t: Total) {
-    write_bits(slot, pack(result_of(t)));
+    write_bits(slot, pack(acc_element(t)));
 }
 //# end
 
@@ -89,14 +86,6 @@ fn keep(digit: i32, at: i32) {
     if digit != 0 {
         kept = running;
     }
-}
-
-// The sum whose digits were kept. What is left out becomes the lowest bit of what is kept, which lies far below the bits of a
-// result, or of its product with the count.
-fn total_of(flags: u32, count: vec2<u32>) -> Total {
-    var o = kept.digits;
-    o.d0 = select(o.d0, (o.d0 - i32(kept.below < 0)) | 1, kept.below != 0);
-    return Total(kept.at - {W}, one_carried(o), flags, count);
 }
 
 // The leading bits of a result: `bits` times 2^place, and whether anything is left below.
@@ -127,15 +116,13 @@ fn shifted_down(x: vec2<u32>, by: u32) -> vec2<u32> {
 }
 
 // A result, at the top of a word.
-fn result_of(t: Total) -> Raw {
+fn acc_element(t: Total) -> Raw {
     let number = finite_of(t);
 //# if FLOATS
     let infinities = t.flags & (PLUS_INFINITY | MINUS_INFINITY);
     let infinity = with_sign(top_of({INFINITE}u), infinities == MINUS_INFINITY);
-    var none = (t.flags & NAN) != 0u || infinities == (PLUS_INFINITY | MINUS_INFINITY);
-//# if MEAN
-    none = none || (t.count.x | t.count.y) == 0u;
-//# end
+    let uncounted = (t.count.x | t.count.y) == 0u && {MEAN} == 1;
+    let none = (t.flags & NAN) != 0u || infinities == (PLUS_INFINITY | MINUS_INFINITY) || uncounted;
     return select(select(number, infinity, infinities != 0u), top_of({NAN_BITS}u), none);
 //# else
     return number;
@@ -196,13 +183,13 @@ fn finite_of(t: Total) -> Raw {
 //# end
 //# if ROOT
     l = root_of(l, low);
-//# if FLOATS == 0
-    return element_of(whole_of(l));
-//# end
 //# end
 //# if FLOATS
-    return with_sign(element_of(rounded(l)), negative);
+    let bits = rounded(l);
+//# else
+    let bits = whole_of(l);
 //# end
+    return with_sign(raw_from(bits.x, bits.y, 0u), negative);
 }
 //# if MEAN
 //# if JOINS
@@ -291,6 +278,7 @@ fn root_of(l: Leading, low: vec2<u32>) -> Leading {
     let place = l.place + i32(odd) - {32 * (LEADING - 2)};
     return Leading(q, place / 2, l.rest || lost != 0u || (high | rest.x | rest.y) != 0u);
 }
+//# end
 //# if FLOATS == 0
 
 // The whole number below a root, at most the type's largest.
@@ -299,9 +287,7 @@ fn whole_of(l: Leading) -> vec2<u32> {
     let whole = shifted_down(l.bits, u32(max(-l.place, 0)));
     return select(whole, most, l.place > 0 || less_two(most, whole));
 }
-//# end
-//# end
-//# if FLOATS
+//# else
 
 // Rounded to nearest, ties to even: the bits of a magnitude, at most infinity's.
 // {ZERO_PLACE}: the place of the least subnormal's bit.
@@ -335,12 +321,4 @@ fn rounded(l: Leading) -> vec2<u32> {
 //# end
 }
 //# end
-
-fn element_of(bits: vec2<u32>) -> Raw {
-//# if BITS == 64
-    return bits;
-//# else
-    return bits.x << {32 - BITS}u;
-//# end
-}
 //# end

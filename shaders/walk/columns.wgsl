@@ -117,8 +117,8 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         let w{i}_{r} = once(v{i}_{r}, t + {i}u >= fresh);
         l{r} = look(l{r}, w{i}_{r});
 //# end
-        let begun{r} = acc_begin(l{r}, {LOADS}u);
-        var b{r} = begun{r};
+        var more{r} = acc_begin(l{r}, {LOADS}u);
+        var b{r} = more{r};
 //# if LONG
         // A loop: the text of an element is long.
         for (var i = 0u; i < {LOADS}u; i++) {
@@ -133,13 +133,12 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         b{r} = acc_take(b{r}, elements_of(w{i}_{r}, false), 0u);
 //# end
 //# end
-        var more{r} = begun{r};
 //# if BY_FLOATS
-        for (var i = select({LOADS}u, 0u, begun{r}.wide); i < {LOADS}u; i++) {
+        for (var i = select({LOADS}u, 0u, more{r}.wide); i < {LOADS}u; i++) {
             let k = elements_of(once(unit_at(at0 + i * stride + {r}u, shift), t + i >= fresh), true);
             more{r} = acc_take(more{r}, Keys(
 //# for j in 0..PLANES
-                plane_of(piece_of(begun{r}, columns_of(k.p{j}))),
+                Plane(piece_of(more{r}, columns_of(k.p{j}))),
 //# end
             ), 0u);
         }
@@ -159,10 +158,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
     let slot = part * P.width * {UNIT * 32 / BITS}u;
     let column = unit * {UNIT * 32 / BITS}u;
-//# if EXACT
     let row_length = P.row_units * {UNIT * 32 / BITS}u;
-    let elements = Elements(origin + first * row_length + column, row_length, end - first);
-//# end
 //# for r in 0..RUNS
 //# if RUNS > 1
     if unit + {r}u >= own
@@ -170,7 +166,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     {
         let c = column + {r * UNIT * 32 / BITS}u;
 //# if EXACT
-        acc_emit(slot + c, Elements(elements.first + {r * UNIT * 32 / BITS}u, elements.step, elements.count), a{r});
+        acc_emit(slot + c, Elements(origin + first * row_length + c, row_length, end - first), a{r});
 //# else
         acc_emit(slot + c, c, a{r});
 //# end

@@ -24,7 +24,7 @@ fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
     // Invocations without an output repeat the last one, so that all arrive at the barriers.
     let own = min(output, P.items - 1u);
 //# if PARTIAL_SUM
-    leave_joined(lid, select(NOWHERE, output, there), own);
+    leave_sum(lid, select(NOWHERE, output, there), true, 0u, One(), false, partials_of(lid, own));
 //# else
     let a = reduced(lid, own);
     if OUT < 5u {
@@ -68,7 +68,7 @@ fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
 //# end
         if w < P.items {
 //# if PARTIAL_SUM
-            leave_joined(0u, w, w);
+            leave_sum(0u, w, true, 0u, One(), false, partials_of(0u, w));
 //# else
             acc_emit(w, reduced(0u, w));
 //# end

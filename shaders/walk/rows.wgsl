@@ -44,7 +44,7 @@ fn position(f: Frame, at: u32) -> u32 {
     return min(f.origin + number * PER + at % PER, f.most);
 }
 
-// The best of the units lane + base, {LANES} further, and so on. Past the end the last unit is read again.
+// The units lane + base, {LANES} further, and so on. Past the end the last unit is read again.
 fn block(p: Part, lane: u32, base: u32) -> Placed {
     let last = p.units - 1u;
 //# for i in 0..LOADS
@@ -55,14 +55,13 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
     let v{i} = unit(p.first + n{i});
 //# end
 //# end
-    let frame = Frame(base + lane, last, p.skip + p.lead, 0xffffffffu);
 //# if EXACT
     var l = Look();
 //# for i in 0..LOADS
     l = look(l, v{i});
 //# end
-    let begun = acc_begin(l, {LOADS * PER}u);
-    var own = begun;
+    var more = acc_begin(l, {LOADS * PER}u);
+    var own = more;
 //# else
     var own = acc_none();
 //# end
@@ -94,21 +93,18 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# end
 //# end
 //# if EXACT
-    var s = placed_of(own);
 //# if BY_FLOATS
-    var more = begun;
-    for (var i = select({LOADS}u, 0u, begun.wide); i < {LOADS}u; i++) {
+    for (var i = select({LOADS}u, 0u, more.wide); i < {LOADS}u; i++) {
         let n = base + lane + i * {LANES}u;
         let k = elements_of(unit_once(unit(p.first + min(n, last)), n <= last), true);
 //# for e in 0..PER
-        more = acc_take(more, piece_of(begun, key_{e}(k)), 0u);
+        more = acc_take(more, piece_of(more, key_{e}(k)), 0u);
 //# end
     }
-    s = with_more(s, more);
 //# end
-    return carried(s);
+    return carried(with_more(placed_of(own), more));
 //# else
-    return acc_placed(own, frame);
+    return acc_placed(own, Frame(base + lane, last, p.skip + p.lead, 0xffffffffu));
 //# end
 }
 //# if MASKED
@@ -137,30 +133,27 @@ fn edges_of(p: Part, lane: u32) -> Placed {
 //# for i in 0..TURNS
     l = look(l, v{i});
 //# end
-    let begun = acc_begin(l, {TURNS * PER / PIECES}u);
-    var own = begun;
+    var more = acc_begin(l, {TURNS * PER / PIECES}u);
+    var own = more;
 //# for i in 0..TURNS
     let k{i} = elements_of(v{i}, false);
 //# for e in 0..PER / PIECES
     own = acc_take(own, plane_key(k{i}.p{e}, 0u), 0u);
 //# end
 //# end
-    var s = placed_of(own);
 //# if BY_FLOATS
-    var more = begun;
-    for (var i = select({TURNS}u, 0u, begun.wide); i < {TURNS}u; i++) {
+    for (var i = select({TURNS}u, 0u, more.wide); i < {TURNS}u; i++) {
         var v = v0;
 //# for i in 1..TURNS
         v = select(v, v{i}, i == {i}u);
 //# end
         let k = elements_of(v, true);
 //# for e in 0..PER / PIECES
-        more = acc_take(more, piece_of(begun, plane_key(k.p{e}, 0u)), 0u);
+        more = acc_take(more, piece_of(more, plane_key(k.p{e}, 0u)), 0u);
 //# end
     }
-    s = with_more(s, more);
 //# end
-    return carried(s);
+    return carried(with_more(placed_of(own), more));
 }
 
 // A piece as a unit, with the elements that lie in low..high, if it begins at `place`; others add nothing.
@@ -324,28 +317,33 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let k{i} = elements_of(v{i}, false);
 //# end
 //# for r in 0..ROWS
-    let begun{r} = a{r};
+    var more{r} = a{r};
 //# for e in 0..LEN
     a{r} = acc_take(a{r}, key_{(r * LEN + e) % PER}(k{(r * LEN + e) / PER}), {e}u);
 //# end
 //# end
     let elements = P.src_delta + item * {ROWS * LEN}u;
-//# for r in 0..ROWS
-    var s{r} = placed_of(a{r});
-//# end
 //# if BY_FLOATS
-//# for r in 0..ROWS
-    var more{r} = begun{r};
-//# end
-    for (var e = select({LEN}u, 0u, begun0.wide); e < {LEN}u; e++) {
+    for (var e = select({LEN}u, 0u, more0.wide); e < {LEN}u; e++) {
 //# for r in 0..ROWS
         let x{r} = plane_floats(vec4<u32>(raw(elements + {r * LEN}u + e)), true).x;
-        more{r} = acc_take(more{r}, piece_of(begun{r}, x{r}), 0u);
+        more{r} = acc_take(more{r}, piece_of(more{r}, x{r}), 0u);
 //# end
     }
-//# for r in 0..ROWS
-    s{r} = with_more(s{r}, more{r});
 //# end
+//# for r in 0..ROWS
+    let p{r} = carried(with_more(placed_of(a{r}), more{r}));
+    var t{r} = near_of(p{r}.top, one_of(p{r}), is_minus(p{r}), {LEN}u);
+//# end
+//# if FLOATS
+    for (var row = 0u; a0.far && row < {ROWS}u; row++) {
+        let t = far_of(lid, Elements(elements + row * {LEN}u, 1u, {LEN}u));
+//# for r in 0..ROWS
+        if row == {r}u {
+            t{r} = t;
+        }
+//# end
+    }
 //# end
 //# else
 //# for i in 0..LOADS
@@ -356,26 +354,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# for e in 0..LEN
     a{r} = acc_take(a{r}, key_{(r * LEN + e) % PER}(k{(r * LEN + e) / PER}), {e}u);
 //# end
-//# end
-//# end
-//# for r in 0..ROWS
-//# if EXACT
-    let p{r} = carried(s{r});
-    var t{r} = near_of(p{r}.top, one_of(p{r}), is_minus(p{r}), {LEN}u);
-//# else
     let t{r} = acc_placed(a{r}, Frame());
-//# end
-//# end
-//# if EXACT
-//# if FLOATS
-    for (var row = 0u; a0.far && row < {ROWS}u; row++) {
-        let t = far_of(lid, Elements(elements + row * {LEN}u, 1u, {LEN}u));
-//# for r in 0..ROWS
-        if row == {r}u {
-            t{r} = t;
-        }
-//# end
-    }
 //# end
 //# end
 //# for r in 0..ROWS

@@ -164,7 +164,7 @@ pub(crate) const fn block_bytes(words: usize) -> u64 {
     (4 * words as u64).next_multiple_of(16)
 }
 
-/// Most dimensions of a stride table: none has size 1, and a dispatch sees at most 2^31 elements.
+/// Most dimensions of a stride table: none has size 1, and a dispatch sees at most 2^30 elements.
 pub(crate) const STRIDE_DIMS: usize = 32;
 /// Columns of a stride table.
 const STRIDE_COLUMNS: usize = 8;

@@ -282,8 +282,7 @@ impl Sum {
 
     /// What is met `asked` times before so many digits of it are taken in each of some windows.
     fn one_by_one(self, asked: u64, windows: u32, digits: u32) -> OneByOne {
-        // An empty window for the last carries. Over its digits, those that are kept, the steps of a team, and the ends of these
-        // loops.
+        // An empty window for the last carries. Its digits, the steps of a team, and the ends of these loops, at most.
         let window = 3 * u64::from(digits) + 12;
         OneByOne {
             passes: u64::from(windows) + asked,
