@@ -173,6 +173,21 @@ pub enum Error {
         /// Its position.
         other_index: usize,
     },
+    /// On a page: tensors share a buffer that is written, and their bindings overlap, as these begin at multiples of 256
+    /// bytes. A browser refuses such a dispatch, and one that binds a tensor of such a buffer twice.
+    #[error(
+        "{what} {index} shares a buffer that is written, where its binding overlaps that of {other} {other_index}: on a page each needs a buffer of its own"
+    )]
+    BindingsOverlap {
+        /// `input`, `output` or `scratch`.
+        what: &'static str,
+        /// Its position.
+        index: usize,
+        /// `input`, `output` or `scratch`.
+        other: &'static str,
+        /// Its position.
+        other_index: usize,
+    },
     /// The caller's function could not read a stream's input.
     #[error("input {input} cannot be read at byte {offset}, {bytes} bytes: {}", line(.error))]
     Source {

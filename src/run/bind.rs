@@ -3,6 +3,7 @@
 //! Buffers are checked when they are bound, so recording cannot fail.
 
 use crate::device::context::{Context, OwnBuffer};
+use crate::device::platform::BINDINGS_MAY_OVERLAP;
 use crate::kernel::Resource;
 use crate::kernel::params::{self, Params};
 use crate::plan::{Pass, View};
@@ -16,6 +17,8 @@ pub(crate) struct Compiled {
     pub pipeline: wgpu::ComputePipeline,
     pub layout: wgpu::BindGroupLayout,
     pub bindings: Vec<Resource>,
+    /// Whether what it reads is bound as writable storage.
+    pub aliased: bool,
     /// The fields of its parameters.
     pub params: Vec<&'static str>,
 }
@@ -216,16 +219,22 @@ fn group(
     places: &BufferTable,
     [params, table]: [wgpu::BufferBinding<'_>; 2],
 ) -> Result<wgpu::BindGroup, Error> {
-    let bound = |view: &View| places.range(view).binding();
     let strided = pass.stride_table.as_ref().map(|(_, views)| views);
+    let view = |resource| match resource {
+        Resource::Params | Resource::StrideTable => None,
+        Resource::Destination => Some(&pass.dst),
+        Resource::Beside(i) => pass.beside.get(i as usize),
+        Resource::Vecs | Resource::Words | Resource::Partials => pass.src.as_ref(),
+        Resource::Indices => pass.indices.as_ref(),
+        Resource::View(i) => strided?.get(i as usize),
+    };
+    if compiled.aliased && !BINDINGS_MAY_OVERLAP {
+        places.refuse_overlaps(compiled.bindings.iter().filter_map(|&r| view(r)))?;
+    }
     let binding = |resource| match resource {
         Resource::Params => Some(params.clone()),
         Resource::StrideTable => Some(table.clone()),
-        Resource::Destination => Some(bound(&pass.dst)),
-        Resource::Beside(i) => pass.beside.get(i as usize).map(bound),
-        Resource::Vecs | Resource::Words | Resource::Partials => pass.src.as_ref().map(bound),
-        Resource::Indices => pass.indices.as_ref().map(bound),
-        Resource::View(i) => strided?.get(i as usize).map(bound),
+        _ => view(resource).map(|view| places.range(view).binding()),
     };
     let entry = |&resource: &Resource| {
         binding(resource).map(|range| wgpu::BindGroupEntry {

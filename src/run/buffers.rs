@@ -289,6 +289,12 @@ pub(crate) struct BoundRange<'a> {
 }
 
 impl<'a> BoundRange<'a> {
+    fn overlaps(&self, other: &BoundRange<'_>) -> bool {
+        let apart =
+            self.offset + self.bytes <= other.offset || other.offset + other.bytes <= self.offset;
+        self.buffer == other.buffer && !apart
+    }
+
     pub(crate) fn binding(self) -> wgpu::BufferBinding<'a> {
         wgpu::BufferBinding {
             buffer: self.buffer,
@@ -380,6 +386,38 @@ impl BufferTable {
             bytes: end - offset,
             delta: ((begin - offset) / view.element) as u32,
         }
+    }
+
+    /// Refuses bindings of a dispatch that overlap in a buffer.
+    pub(crate) fn refuse_overlaps<'a>(
+        &self,
+        views: impl Iterator<Item = &'a View>,
+    ) -> Result<(), Error> {
+        let mut bound: Vec<(Slot, BoundRange<'_>)> = Vec::new();
+        for view in views {
+            let range = self.range(view);
+            if let Some((other, _)) = bound.iter().find(|(_, other)| range.overlaps(other)) {
+                let ((what, index), (other, other_index)) = (name(view.slot), name(*other));
+                return Err(Error::BindingsOverlap {
+                    what,
+                    index,
+                    other,
+                    other_index,
+                });
+            }
+            bound.push((view.slot, range));
+        }
+        Ok(())
+    }
+}
+
+/// How errors name a slot.
+fn name(slot: Slot) -> (&'static str, usize) {
+    match slot {
+        Slot::Input(i) => ("input", i),
+        Slot::Output(i) => ("output", i),
+        Slot::Partials => ("scratch", 0),
+        Slot::Temp(i) => ("scratch", i + 1),
     }
 }
 

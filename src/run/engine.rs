@@ -210,6 +210,7 @@ fn compile(
         pipeline,
         layout,
         bindings,
+        aliased,
         params: source.params,
     }
 }

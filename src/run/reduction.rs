@@ -77,7 +77,7 @@ impl Reduction {
     ///
     /// # Errors
     /// [`Error::BufferCount`], [`Error::BufferTooSmall`], [`Error::BufferMisaligned`],
-    /// [`Error::BufferBreak`], [`Error::BufferUsage`], [`Error::Aliased`],
+    /// [`Error::BufferBreak`], [`Error::BufferUsage`], [`Error::Aliased`], on a page [`Error::BindingsOverlap`],
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; for tensors in several buffers also [`Error::Limit`];
     /// [`Error::Device`] for a buffer that was destroyed or belongs to another device.
     pub fn bind(&self, buffers: Buffers<'_>) -> Result<BoundReduction, Error> {

@@ -11,9 +11,10 @@ use crate::Failure;
 use futures::channel::oneshot;
 use serde::{Deserialize, Serialize};
 use wgreduce::onnx::{Model, Tensor};
-use wgreduce::wgpu::{BufferDescriptor, BufferUsages, MapMode};
+use wgreduce::wgpu::{BufferDescriptor, BufferSlice, BufferUsages, MapMode};
 use wgreduce::{
-    AdapterChoice, Buffers, DType, Element, Error, Partial, Problem, Reducer, reference,
+    AdapterChoice, BoundReduction, Buffers, DType, Element, Error, Partial, Problem, Reducer,
+    reference,
 };
 
 /// Rows and columns of the tensor that is reduced through every interface.
@@ -22,7 +23,7 @@ const COLUMNS: usize = 500;
 /// Bytes that a stream or a shard may use: about a sixth of the tensor.
 const MEMORY: u64 = 1 << 20;
 /// Cases that are no golden ones and not ONNX's: the last ones below.
-const INTERFACES: usize = 6;
+const INTERFACES: usize = 7;
 
 /// How many cases of each kind were run, and which failed.
 #[derive(Serialize)]
@@ -76,6 +77,7 @@ pub async fn run(
     judge("the caller's encoder", own_encoder(reducer).await);
     judge("two runs at once", at_once(reducer).await);
     judge("a refused binding", refused_binding(reducer).await);
+    judge("one buffer for all", one_buffer(reducer).await);
     judge("the best elements", best(reducer).await);
     Ok(Checked {
         golden: cases.len(),
@@ -208,7 +210,6 @@ async fn own_encoder(reducer: &Reducer) -> Result<(), Failure> {
         BufferUsages::STORAGE | BufferUsages::COPY_DST,
     );
     let winners = buffer(8 * COLUMNS, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
-    let back = buffer(8 * COLUMNS, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
     queue.write_buffer(&scores, 0, f32::bytes(&data));
     let reducer = Reducer::new(device, queue)?;
     let bound = reducer.prepare(&problem).await?;
@@ -217,21 +218,37 @@ async fn own_encoder(reducer: &Reducer) -> Result<(), Failure> {
         &[winners.slice(..).into()],
     ))?;
     reducer.settled().await?;
-    let mut encoder = device.create_command_encoder(&Default::default());
-    bound.encode(&mut encoder);
-    encoder.copy_buffer_to_buffer(&winners, 0, &back, 0, back.size());
-    queue.submit([encoder.finish()]);
-    let (tell, told) = oneshot::channel();
-    back.map_async(MapMode::Read, .., |mapped| {
-        let _ = tell.send(mapped);
-    });
-    told.await??;
-    let output = back.get_mapped_range(..)?.to_vec();
+    let output = recorded(&reducer, &bound, winners.slice(..)).await?;
     Ok(reference::verify(
         &problem,
         &[f32::bytes(&data)],
         &[output],
     )?)
+}
+
+/// The bytes of `output` once the reduction has run in an encoder of the caller's.
+async fn recorded(
+    reducer: &Reducer,
+    bound: &BoundReduction,
+    output: BufferSlice<'_>,
+) -> Result<Vec<u8>, Failure> {
+    let bytes = output.size();
+    let back = reducer.device().create_buffer(&BufferDescriptor {
+        label: None,
+        size: bytes,
+        usage: BufferUsages::MAP_READ | BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    let mut encoder = reducer.device().create_command_encoder(&Default::default());
+    bound.encode(&mut encoder);
+    encoder.copy_buffer_to_buffer(output.buffer(), output.offset(), &back, 0, bytes);
+    reducer.queue().submit([encoder.finish()]);
+    let (tell, told) = oneshot::channel();
+    back.map_async(MapMode::Read, .., |mapped| {
+        let _ = tell.send(mapped);
+    });
+    told.await??;
+    Ok(back.get_mapped_range(..)?.to_vec())
 }
 
 async fn at_once(reducer: &Reducer) -> Result<(), Failure> {
@@ -244,6 +261,36 @@ async fn at_once(reducer: &Reducer) -> Result<(), Failure> {
     );
     reference::verify(&problem, &bytes, &winners?)?;
     Ok(reference::verify(&least, &bytes, &worst?)?)
+}
+
+/// Tensors of one buffer, whose bindings overlap or do not.
+async fn one_buffer(reducer: &Reducer) -> Result<(), Failure> {
+    let problem = Problem::arg_max(DType::F32, &[1, 4], 1)?;
+    let data = f32::bytes(&[1.0, 3.0, 2.0, 0.0]);
+    let arena = reducer.device().create_buffer(&BufferDescriptor {
+        label: None,
+        size: 520,
+        usage: BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC,
+        mapped_at_creation: false,
+    });
+    reducer.queue().write_buffer(&arena, 0, data);
+    let reduction = reducer.prepare(&problem).await?;
+    let bind = |output| {
+        let tensors = [arena.slice(..16).into(), arena.slice(output..).into()];
+        reduction.bind(Buffers::new(&tensors[..1], &tensors[1..]))
+    };
+    let told = bind(16).err();
+    let output = recorded(reducer, &bind(512)?, arena.slice(512..)).await?;
+    reference::verify(&problem, &[data], &[output])?;
+    match told {
+        Some(Error::BindingsOverlap {
+            what: "input",
+            index: 0,
+            other: "output",
+            other_index: 0,
+        }) => Ok(()),
+        other => Err(format!("{other:?}").into()),
+    }
 }
 
 /// A binding of another device's buffers is an error that only `settled` returns, and only once.

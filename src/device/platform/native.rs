@@ -137,6 +137,9 @@ impl Platform {
 /// Whether a call may succeed with an invalid object, whose error [`Context::settled`] reports.
 pub(crate) const ERRORS_COME_LATER: bool = false;
 
+/// Whether bindings of a dispatch may overlap in a buffer that it writes.
+pub(crate) const BINDINGS_MAY_OVERLAP: bool = true;
+
 /// Does nothing: wgpu frees a dropped buffer once the device has finished its work.
 pub(crate) fn free(_: &wgpu::Buffer) {}
 

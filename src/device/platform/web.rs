@@ -77,6 +77,9 @@ impl Platform {
 /// Whether a call may succeed with an invalid object, whose error [`Context::settled`] reports.
 pub(crate) const ERRORS_COME_LATER: bool = true;
 
+/// Whether bindings of a dispatch may overlap in a buffer that it writes.
+pub(crate) const BINDINGS_MAY_OVERLAP: bool = false;
+
 /// Frees a buffer once the submitted work is done, because the browser's garbage collector may take long.
 pub(crate) fn free(buffer: &wgpu::Buffer) {
     buffer.destroy();
