@@ -138,8 +138,9 @@ impl Model {
         let mut values = self.start(inputs)?;
         let mut room = RESULT_LIMIT;
         for node in &self.nodes {
-            let given: Vec<Option<&Tensor>> =
-                node.inputs.iter().map(|n| value(&values, n)).collect();
+            // The empty name has no value.
+            let value = |name: &String| values.get(name.as_str()).map(Cow::as_ref);
+            let given: Vec<Option<&Tensor>> = node.inputs.iter().map(value).collect();
             // Its problem has copies of their shapes.
             let shapes = given
                 .iter()
@@ -193,13 +194,10 @@ impl Model {
         let mut values: Values<'_> = constants
             .map(|(n, t)| (n.as_str(), Cow::Borrowed(t)))
             .collect();
-        let given = inputs
-            .iter()
-            .map(Option::as_ref)
-            .chain(std::iter::repeat(None));
-        for (declared, tensor) in self.inputs.iter().zip(given) {
+        for (i, declared) in self.inputs.iter().enumerate() {
             let name = declared.name.as_str();
-            let tensor = tensor.or_else(|| self.constants.get(name));
+            let given = inputs.get(i).and_then(Option::as_ref);
+            let tensor = given.or_else(|| self.constants.get(name));
             let tensor = tensor.ok_or_else(|| OnnxError::MissingInput { name: name.into() })?;
             declared.check(tensor)?;
             values.insert(name, Cow::Borrowed(tensor));
@@ -209,11 +207,6 @@ impl Model {
 }
 
 type Values<'a> = HashMap<&'a str, Cow<'a, Tensor>>;
-
-/// The value of a name; the empty name has none.
-fn value<'a>(values: &'a Values<'_>, name: &str) -> Option<&'a Tensor> {
-    values.get(name).map(Cow::as_ref)
-}
 
 fn shape_bytes(shape: &[u64]) -> u64 {
     size_of_val(shape) as u64
@@ -268,16 +261,11 @@ impl Node {
 
     /// Refuses TopK whose number of elements another node computes: the shapes would depend on data.
     fn check_k(&self, computed: &HashSet<&str>) -> Result<(), OnnxError> {
-        let name = self
-            .inputs
-            .get(1)
-            .filter(|_| self.operator.op() == Op::TopK);
-        match name
-            .filter(|name| computed.contains(name.as_str()))
-            .cloned()
-        {
-            None => Ok(()),
-            Some(name) => Err(self.operator.refused(NodeError::ComputedK { name })),
+        match self.inputs.get(1).cloned() {
+            Some(name) if self.operator.op() == Op::TopK && computed.contains(name.as_str()) => {
+                Err(self.operator.refused(NodeError::ComputedK { name }))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -316,15 +304,12 @@ fn constant(node: &NodeProto, opset: i64) -> Result<(String, Tensor), OnnxError>
     ];
     let legal = if opset < 12 { &FORMS[..1] } else { &FORMS };
     let name = node.output.first().unwrap_or(&node.name).clone();
-    let form = match (
-        node.input.as_slice(),
-        node.output.as_slice(),
-        node.attribute.as_slice(),
-    ) {
-        ([], [_], [proto]) => legal.iter().find(|form| form.0 == proto.name),
+    let form = |proto: &AttributeProto| legal.iter().find(|form| form.0 == proto.name);
+    let found = match (&node.input[..], &node.output[..], &node.attribute[..]) {
+        ([], [_], [proto]) => form(proto).map(|form| (form, proto)),
         _ => None,
     };
-    let (Some(&(attribute, code, expected)), [proto]) = (form, node.attribute.as_slice()) else {
+    let Some((&(attribute, code, expected), proto)) = found else {
         return Err(OnnxError::Constant {
             name,
             opset,
@@ -416,16 +401,13 @@ fn declared(protos: Vec<ValueInfoProto>) -> Result<Vec<Declared>, OnnxError> {
 
 /// The opset of ONNX's own domain.
 fn opset(imports: &[OperatorSetIdProto]) -> Result<i64, OnnxError> {
-    let canonical = |domain: &str| match is_default_domain(domain) {
-        true => String::new(),
-        false => domain.to_owned(),
-    };
     let mut opsets = HashMap::new();
     for import in imports {
-        if opsets
-            .insert(canonical(&import.domain), import.version)
-            .is_some()
-        {
+        let domain = match import.domain.as_str() {
+            domain if is_default_domain(domain) => "",
+            domain => domain,
+        };
+        if opsets.insert(domain, import.version).is_some() {
             let domain = import.domain.clone();
             return Err(OnnxError::DuplicateOpset { domain });
         }

@@ -127,18 +127,47 @@ impl Attribute {
             Sorted => "sorted",
         }
     }
+
+    fn int(self, proto: &AttributeProto) -> Result<i64, NodeError> {
+        match has_type(proto, AttributeProto::INT) {
+            true => Ok(proto.i.unwrap_or(0)),
+            false => Err(self.wrong_type("INT")),
+        }
+    }
+
+    fn ints(self, proto: &AttributeProto) -> Result<Vec<i64>, NodeError> {
+        match has_type(proto, AttributeProto::INTS) {
+            true => Ok(proto.ints.clone()),
+            false => Err(self.wrong_type("INTS")),
+        }
+    }
+
+    fn switch(self, proto: &AttributeProto) -> Result<bool, NodeError> {
+        let attribute = self.name();
+        match self.int(proto)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            value => Err(NodeError::AttributeValue { attribute, value }),
+        }
+    }
+
+    fn wrong_type(self, expected: &'static str) -> NodeError {
+        let attribute = self.name();
+        NodeError::AttributeType {
+            attribute,
+            expected,
+        }
+    }
 }
 
 impl Inputs {
-    fn least(self) -> usize {
-        if self == DataAndK { 2 } else { 1 }
-    }
-
-    fn most(self) -> Option<usize> {
+    /// The least number of inputs, and the most if there is a limit.
+    fn limits(self) -> (usize, Option<usize>) {
         match self {
-            Data => Some(1),
-            DataAndAxes | DataAndK => Some(2),
-            Equal | Broadcast => None,
+            Data => (1, Some(1)),
+            DataAndAxes => (1, Some(2)),
+            DataAndK => (2, Some(2)),
+            Equal | Broadcast => (1, None),
         }
     }
 }
@@ -151,7 +180,7 @@ struct Settings {
     keepdims: bool,
     select_last_index: bool,
     noop_with_empty_axes: bool,
-    k: Option<i64>,
+    k: i64,
     largest: bool,
 }
 
@@ -199,7 +228,7 @@ impl Operator {
             keepdims: true,
             select_last_index: false,
             noop_with_empty_axes: false,
-            k: None,
+            k: 0,
             largest: true,
         };
         let mut operator = Operator {
@@ -259,54 +288,21 @@ impl Operator {
     }
 
     fn set(&mut self, attribute: Attribute, proto: &AttributeProto) -> Result<(), NodeError> {
+        let set = &mut self.settings;
         match attribute {
-            Axis => self.settings.axis = self.int(attribute, proto)?,
-            Axes => self.settings.axes = self.ints(attribute, proto)?,
-            Keepdims => self.settings.keepdims = self.switch(attribute, proto)?,
-            SelectLastIndex => self.settings.select_last_index = self.switch(attribute, proto)?,
-            NoopWithEmptyAxes => {
-                self.settings.noop_with_empty_axes = self.switch(attribute, proto)?;
-            }
+            Axis => set.axis = attribute.int(proto)?,
+            Axes => set.axes = attribute.ints(proto)?,
+            Keepdims => set.keepdims = attribute.switch(proto)?,
+            SelectLastIndex => set.select_last_index = attribute.switch(proto)?,
+            NoopWithEmptyAxes => set.noop_with_empty_axes = attribute.switch(proto)?,
             // A hint for memory reuse in early ONNX; it never changed the result.
-            ConsumedInputs => drop(self.ints(attribute, proto)?),
-            K => self.settings.k = Some(self.int(attribute, proto)?),
-            Largest => self.settings.largest = self.switch(attribute, proto)?,
+            ConsumedInputs => drop(attribute.ints(proto)?),
+            K => set.k = attribute.int(proto)?,
+            Largest => set.largest = attribute.switch(proto)?,
             // The result is sorted either way: the standard leaves the order open.
-            Sorted => drop(self.switch(attribute, proto)?),
+            Sorted => drop(attribute.switch(proto)?),
         }
         Ok(())
-    }
-
-    fn int(&self, attribute: Attribute, proto: &AttributeProto) -> Result<i64, NodeError> {
-        match has_type(proto, AttributeProto::INT) {
-            true => Ok(proto.i.unwrap_or(0)),
-            false => Err(self.wrong_type(attribute, "INT")),
-        }
-    }
-
-    fn ints(&self, attribute: Attribute, proto: &AttributeProto) -> Result<Vec<i64>, NodeError> {
-        match has_type(proto, AttributeProto::INTS) {
-            true => Ok(proto.ints.clone()),
-            false => Err(self.wrong_type(attribute, "INTS")),
-        }
-    }
-
-    fn switch(&self, attribute: Attribute, proto: &AttributeProto) -> Result<bool, NodeError> {
-        match self.int(attribute, proto)? {
-            0 => Ok(false),
-            1 => Ok(true),
-            value => Err(NodeError::AttributeValue {
-                attribute: attribute.name(),
-                value,
-            }),
-        }
-    }
-
-    fn wrong_type(&self, attribute: Attribute, expected: &'static str) -> NodeError {
-        NodeError::AttributeType {
-            attribute: attribute.name(),
-            expected,
-        }
     }
 
     /// The problem for these inputs, in the node's order; `None` is an absent input. The problem's inputs are
@@ -334,37 +330,30 @@ impl Operator {
         self.check_shapes(data)?;
         let (mut axes, mut k) = (self.settings.axes.clone(), self.settings.k);
         match beside {
-            [input] if self.version.inputs == DataAndK => k = Some(self.k(input)?),
+            [input] if self.version.inputs == DataAndK => k = self.k(input)?,
             [input] => axes = self.axes(input)?,
             _ => {}
         }
-        let k = match u64::try_from(k.unwrap_or(0)) {
-            Ok(k) => k,
-            Err(_) => {
-                return Err(NodeError::NegativeK {
-                    k: k.unwrap_or(0),
-                    len: self.pose(data, &axes, 0)?.reduced_len(),
-                });
-            }
-        };
-        self.pose(data, &axes, k)
+        match u64::try_from(k) {
+            Ok(k) => self.pose(data, &axes, k),
+            Err(_) => Err(NodeError::NegativeK {
+                k,
+                len: self.pose(data, &axes, 0)?.reduced_len(),
+            }),
+        }
     }
 
     fn pose(&self, data: &[Input<'_>], axes: &[i64], k: u64) -> Result<Problem, NodeError> {
         let Input { dtype, shape, .. } = data[0];
         let shapes: Vec<&[u64]> = data.iter().map(|input| input.shape).collect();
         let set = &self.settings;
-        if self.op.is_elementwise() {
-            return Ok(Problem::elementwise(self.op, dtype, &shapes)?);
-        }
-        let problem = match self.op.is_index() {
-            true if self.op == Op::TopK => {
-                Problem::top_k(dtype, shape, set.axis, k)?.largest(set.largest)
-            }
-            true => Problem::arg(self.op, dtype, shape, set.axis)?
+        let problem = match self.op {
+            Op::TopK => Problem::top_k(dtype, shape, set.axis, k)?.largest(set.largest),
+            op if op.is_elementwise() => Problem::elementwise(op, dtype, &shapes)?,
+            op if op.is_index() => Problem::arg(op, dtype, shape, set.axis)?
                 .keepdims(set.keepdims)
                 .select_last_index(set.select_last_index),
-            false => Problem::reduce(self.op, dtype, shape, axes)?
+            op => Problem::reduce(op, dtype, shape, axes)?
                 .keepdims(set.keepdims)
                 .noop_with_empty_axes(set.noop_with_empty_axes),
         };
@@ -378,7 +367,7 @@ impl Operator {
             .iter()
             .rposition(Option::is_some)
             .map_or(0, |i| i + 1);
-        let (least, most) = (self.version.inputs.least(), self.version.inputs.most());
+        let (least, most) = self.version.inputs.limits();
         if actual < least || most.is_some_and(|most| actual > most) {
             return Err(NodeError::InputCount {
                 actual,

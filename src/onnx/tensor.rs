@@ -4,7 +4,7 @@
 
 use super::OnnxError;
 use super::proto::TensorProto;
-use crate::problem::checked_elements;
+use crate::problem;
 use crate::{Class, DType, Element};
 use prost::Message;
 
@@ -76,8 +76,7 @@ impl Tensor {
 
     /// The tensor of a message.
     pub fn from_proto(proto: TensorProto) -> Result<Tensor, OnnxError> {
-        let TensorProto { name, .. } = &proto;
-        let name = name.clone();
+        let name = proto.name.clone();
         if proto.data_location != 0 || !proto.external_data.is_empty() {
             return Err(OnnxError::ExternalData { name });
         }
@@ -112,19 +111,18 @@ struct Form<'a> {
 
 impl<'a> Form<'a> {
     fn new(name: &'a str, dtype: DType, shape: Vec<u64>) -> Result<Form<'a>, OnnxError> {
-        let elements = checked_elements(&shape);
-        let bytes = elements.and_then(|n| n.checked_mul(dtype.size()));
+        let elements = problem::elements(&shape);
+        let bytes = elements.saturating_mul(dtype.size());
         // Each dimension must fit int64, too, even if another is 0.
-        let fits = bytes.is_some_and(|b| i64::try_from(b).is_ok())
-            && shape.iter().all(|&d| i64::try_from(d).is_ok());
-        match elements {
-            Some(elements) if fits => Ok(Form {
+        let fits = bytes <= i64::MAX as u64 && shape.iter().all(|&d| d <= i64::MAX as u64);
+        match fits {
+            true => Ok(Form {
                 name,
                 dtype,
                 shape,
                 elements,
             }),
-            _ => Err(OnnxError::TooLarge {
+            false => Err(OnnxError::TooLarge {
                 name: name.into(),
                 shape,
             }),
@@ -242,13 +240,12 @@ fn fields(proto: &TensorProto) -> [(&'static str, usize); 7] {
 }
 
 /// The element type of a code; `name` is the tensor's, for the error.
-pub(super) fn dtype(name: &str, data_type: i32) -> Result<DType, OnnxError> {
-    let found = DType::ALL
-        .into_iter()
-        .find(|&t| i32::from(t.code()) == data_type);
+pub(super) fn dtype(name: &str, code: i32) -> Result<DType, OnnxError> {
+    let mut types = DType::ALL.into_iter();
+    let found = types.find(|t| i32::from(t.code()) == code);
     found.ok_or_else(|| OnnxError::ElementType {
         name: name.into(),
-        code: data_type,
+        code,
     })
 }
 

@@ -2,7 +2,7 @@
 //! everything is checked.
 
 use super::{Kind, Partial, PartialError, Record, sum_words, word};
-use crate::problem::checked_elements;
+use crate::problem::elements;
 use crate::sums::Sum;
 use crate::{Class, DType, IndexType, NanPolicy, Op};
 
@@ -112,8 +112,7 @@ impl Partial {
             return Err(invalid("axis", 9, kind.axis.unwrap_or(0) as u64));
         }
         // An index has eight bytes.
-        let all = checked_elements(&shape).and_then(|n| n.checked_mul(8));
-        if kind.axis.is_some() && all.is_none_or(|bytes| bytes > i64::MAX as u64) {
+        if kind.axis.is_some() && elements(&shape).saturating_mul(8) > i64::MAX as u64 {
             return Err(length(u64::MAX));
         }
         let counted = if sum.is_some() || kind.axis.is_some() {
@@ -129,11 +128,10 @@ impl Partial {
             Some(axis) => [&shape[..axis], &[count], &shape[axis + 1..]].concat(),
             None => shape.clone(),
         };
-        let expected = checked_elements(&kept)
-            .and_then(|n| n.checked_mul(kind.stride() as u64))
-            .and_then(|n| n.checked_add(start as u64));
-        if expected != Some(from.len() as u64) {
-            return Err(length(expected.unwrap_or(u64::MAX)));
+        let records = elements(&kept).saturating_mul(kind.stride() as u64);
+        let expected = records.saturating_add(start as u64);
+        if expected != from.len() as u64 {
+            return Err(length(expected));
         }
         let mut partial = Partial {
             kind,

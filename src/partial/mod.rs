@@ -128,7 +128,7 @@ impl Kind {
             index: problem.index_result_type(),
             values: problem.gives_values() || op == Op::TopK,
             axis: match op {
-                Op::TopK => problem.reduced().iter().position(|&reduced| reduced),
+                Op::TopK => problem.axis(),
                 _ => None,
             },
             smallest: problem.gives_smallest(),

@@ -2,7 +2,6 @@
 
 use super::{Kind, Partial, word};
 use crate::device::platform::PollMode;
-use crate::problem::elements;
 use crate::run::stream::StreamedReduction;
 use crate::{Caps, Error, Plan, Problem, Reducer};
 use std::io;
@@ -104,10 +103,7 @@ impl Shard {
             return Ok(());
         }
         let size = self.problem.dtype().size() as usize;
-        let shape = &self.problem.inputs()[0];
-        let axis = self.problem.reduced().iter().position(|&r| r);
-        // A scalar is a row of one.
-        let (len, inner) = axis.map_or((1, 1), |a| (shape[a], elements(&shape[a + 1..])));
+        let (len, inner) = (self.problem.reduced_len(), self.problem.inner());
         let held = partial.held;
         for (i, record) in (0u64..).zip(&mut partial.records) {
             let o = i / held;

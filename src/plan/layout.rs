@@ -48,12 +48,11 @@ impl StridedLayout {
             reduced: Vec::new(),
         };
         let mut between = false;
-        for (d, &size) in shape.iter().enumerate() {
+        for (d, &size) in shape.iter().enumerate().filter(|(_, size)| **size != 1) {
             let dense = elements(&shape[d + 1..]) as i64;
             let stride = view.map_or(dense, |view| view.strides[d]);
             let reduced = !problem.is_copy() && problem.reduced()[d];
             match reduced {
-                _ if size == 1 => {}
                 true if problem.op().is_index() => layout.reduced.push(Axis { size, stride }),
                 // In a sum, every repetition counts.
                 true if stride == 0 && problem.op().is_sum() => {

@@ -20,14 +20,12 @@ impl Planner<'_> {
         }
         let problem = self.problem;
         let layout = StridedLayout::whole(problem);
-        let shape = &problem.inputs()[0];
-        let axis = problem.reduced().iter().position(|&reduced| reduced);
         let len = problem.reduced_len();
-        let outputs = elements(shape) / len;
+        let outputs = elements(&problem.inputs()[0]) / len;
         // Partial results lie segment by segment, and so does one result of each.
         let inner = match self.partial || k == 1 {
             true => 1,
-            false => elements(&shape[axis.map_or(0, |axis| axis + 1)..]),
+            false => problem.inner(),
         };
         let step = Step {
             dst: Slot::Output(if self.partial { 0 } else { 1 }),

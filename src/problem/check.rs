@@ -1,8 +1,6 @@
 //! What a problem refuses: options, views, sizes and data that do not fit.
 
-use super::{
-    Class, DType, IndexType, InputLayout, Op, Problem, ProblemError, checked_elements, normalise,
-};
+use super::{Class, DType, IndexType, InputLayout, Op, Problem, ProblemError, elements, normalise};
 
 impl Problem {
     /// Refuses a problem whose options do not fit its operator, its shapes or each other. All that plans or solves a
@@ -167,9 +165,9 @@ impl Problem {
 
 /// Refuses a tensor whose bytes no signed 64 bits can count.
 pub(super) fn check_size(dtype: DType, shape: &[u64]) -> Result<(), ProblemError> {
-    match checked_elements(shape).and_then(|n| n.checked_mul(dtype.size())) {
-        Some(b) if b <= i64::MAX as u64 => Ok(()),
-        _ => Err(ProblemError::TooLarge {
+    match elements(shape).saturating_mul(dtype.size()) <= i64::MAX as u64 {
+        true => Ok(()),
+        false => Err(ProblemError::TooLarge {
             shape: shape.to_vec(),
             dtype,
         }),

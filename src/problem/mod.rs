@@ -37,8 +37,7 @@ impl Output {
 
     /// Bytes of the tensor; `u64::MAX` if there are more.
     pub fn bytes(&self) -> u64 {
-        let elements = checked_elements(&self.shape).unwrap_or(u64::MAX);
-        elements.saturating_mul(self.dtype.size())
+        elements(&self.shape).saturating_mul(self.dtype.size())
     }
 }
 
@@ -310,11 +309,11 @@ impl Problem {
         let mut problem = Problem::new(op, dtype, vec![shape.to_vec()])?;
         problem.no_axes = axes.is_empty();
         problem.reduced = vec![axes.is_empty(); shape.len()];
-        for (i, &axis) in axes.iter().enumerate() {
+        for &axis in axes {
             let dim = normalise(axis, shape.len())?;
             if problem.reduced[dim] {
                 let same = |a: &&i64| normalise(**a, shape.len()) == Ok(dim);
-                let first = *axes[..i].iter().find(same).unwrap_or(&axis);
+                let first = *axes.iter().find(same).unwrap_or(&axis);
                 return Err(ProblemError::DuplicateAxis { axis, first });
             }
             problem.reduced[dim] = true;
@@ -333,11 +332,11 @@ impl Problem {
         shapes: &[S],
     ) -> Result<Problem, ProblemError> {
         let inputs: Vec<Vec<u64>> = shapes.iter().map(|s| s.as_ref().to_vec()).collect();
-        let mut with: Vec<u64> = match inputs.first() {
-            Some(first) => first.clone(),
-            None => return Err(ProblemError::NoInputs { op }),
-        };
-        for (input, shape) in inputs.iter().enumerate().skip(1) {
+        if inputs.is_empty() {
+            return Err(ProblemError::NoInputs { op });
+        }
+        let mut with = Vec::new();
+        for (input, shape) in inputs.iter().enumerate() {
             with = broadcast(&with, shape).ok_or_else(|| ProblemError::NotBroadcastable {
                 input,
                 shape: shape.clone(),
@@ -487,10 +486,20 @@ impl Problem {
 
     /// Elements in each reduced set; `u64::MAX` if there are more (only if a kept dimension is 0).
     pub fn reduced_len(&self) -> u64 {
-        let shape = self.inputs.first().map_or(&[][..], |s| s);
-        let dims = shape.iter().zip(&self.reduced);
+        let dims = self.inputs[0].iter().zip(&self.reduced);
         let dims = dims.filter(|(_, r)| **r).map(|(&d, _)| d);
         dims.fold(1, u64::saturating_mul)
+    }
+
+    /// The axis of an operator that has one; a scalar has none.
+    pub(crate) fn axis(&self) -> Option<usize> {
+        self.reduced.iter().position(|&reduced| reduced)
+    }
+
+    /// Elements of the input from one to the next along that axis. A scalar is a row of one.
+    pub(crate) fn inner(&self) -> u64 {
+        let behind = |axis: usize| elements(&self.inputs[0][axis + 1..]);
+        self.axis().map_or(1, behind)
     }
 
     /// Whether ties go to the last index.
@@ -565,22 +574,14 @@ impl Problem {
     /// [`Problem::top_k`] has values and indices, [`Problem::extremes`] four.
     pub fn outputs(&self) -> Vec<Output> {
         let shape = self.output_shape();
-        let values = Output {
-            dtype: self.op.value_type(self.dtype),
-            shape: shape.clone(),
-        };
-        match self.op.is_index() {
-            false => vec![values],
-            true => {
-                let dtype = self.index_type.dtype();
-                let index = Output { dtype, shape };
-                match self.op {
-                    Op::Extremes => vec![values.clone(), values, index.clone(), index],
-                    Op::TopK => vec![values, index],
-                    _ if self.values => vec![index, values],
-                    _ => vec![index],
-                }
-            }
+        let index = Output::new(self.index_type.dtype(), &shape[..]);
+        let values = Output::new(self.op.value_type(self.dtype), shape);
+        match self.op {
+            Op::Extremes => vec![values.clone(), values, index.clone(), index],
+            Op::TopK => vec![values, index],
+            op if !op.is_index() => vec![values],
+            _ if self.values => vec![index, values],
+            _ => vec![index],
         }
     }
 
@@ -674,20 +675,9 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Elements of a shape that was checked before; 0 if any dimension is 0.
+/// Elements of a shape; `u64::MAX` if there are more. 0 if any dimension is 0.
 pub(crate) fn elements(shape: &[u64]) -> u64 {
-    match shape.contains(&0) {
-        true => 0,
-        false => shape.iter().product(),
-    }
-}
-
-/// Elements of a shape, if they are fewer than 2^64.
-pub(crate) fn checked_elements(shape: &[u64]) -> Option<u64> {
-    match shape.contains(&0) {
-        true => Some(0),
-        false => shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d)),
-    }
+    shape.iter().copied().fold(1, u64::saturating_mul)
 }
 
 fn normalise(axis: i64, rank: usize) -> Result<usize, ProblemError> {

@@ -139,10 +139,7 @@ fn indices<T: Value, V: Value>(problem: &Problem, input: &[u8], of: fn(T) -> V) 
             _ => best[at] = Some((new, place, position)),
         }
     }
-    // A scalar is a row of one.
-    let shape = &problem.inputs()[0];
-    let axis = problem.reduced().iter().position(|&reduced| reduced);
-    let (len, stride) = axis.map_or((1, 1), |a| (shape[a], shape[a + 1..].iter().product()));
+    let (len, stride) = (problem.reduced_len(), problem.inner());
 
     let index_size = outputs[0].dtype.size() as usize;
     let sizes = outputs.iter().map(|o| o.bytes() as usize);
@@ -164,11 +161,7 @@ const SORTED: usize = 1 << 16;
 /// The best elements of each segment and their indices, by a stable sort.
 fn best<T: Value>(problem: &Problem, input: &[u8]) -> Vec<Vec<u8>> {
     let rule = Rule::of(problem);
-    let axis = problem.reduced().iter().position(|&reduced| reduced);
-    let inner: u64 = problem.inputs()[0][axis.map_or(0, |a| a + 1)..]
-        .iter()
-        .product();
-    let k = problem.k().unwrap_or_default();
+    let (inner, k) = (problem.inner(), problem.k().unwrap_or_default());
     let outputs = problem.outputs();
     let mut bytes: Vec<_> = outputs
         .iter()

@@ -287,7 +287,7 @@ fn gather(
 /// The reduced axis of an index operator; the rank for a scalar.
 fn index_axis(problem: &Problem) -> Option<usize> {
     let rank = problem.reduced().len();
-    let axis = problem.reduced().iter().position(|&r| r).unwrap_or(rank);
+    let axis = problem.axis().unwrap_or(rank);
     problem.op().is_index().then_some(axis)
 }
 
@@ -336,7 +336,7 @@ fn best(
 ) -> Result<(), Error> {
     let outputs = problem.outputs();
     let axis = index_axis(problem).unwrap_or_default();
-    let inner = elements(&blocks.shape[axis + 1..]);
+    let inner = problem.inner();
     let beside = |a: &Vec<u64>, b: &Vec<u64>| axis < blocks.cut && a[..axis] == b[..axis];
     let mut kept = kept.peekable();
     while let Some(first) = kept.next() {

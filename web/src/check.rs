@@ -7,11 +7,10 @@
 #[path = "../../tests/support/golden.rs"]
 mod golden;
 
-use crate::Failure;
-use futures::channel::oneshot;
+use crate::{Failure, mapped};
 use serde::{Deserialize, Serialize};
 use wgreduce::onnx::{Model, Tensor};
-use wgreduce::wgpu::{BufferDescriptor, BufferSlice, BufferUsages, MapMode};
+use wgreduce::wgpu::{Buffer, BufferDescriptor, BufferSlice, BufferUsages as U};
 use wgreduce::{
     AdapterChoice, BoundReduction, Buffers, DType, Element, Error, Partial, Problem, Reducer,
     reference,
@@ -194,26 +193,23 @@ async fn shards(reducer: &Reducer) -> Result<(), Failure> {
     )?)
 }
 
+fn buffer(reducer: &Reducer, size: u64, usage: U) -> Buffer {
+    reducer.device().create_buffer(&BufferDescriptor {
+        label: None,
+        size,
+        usage,
+        mapped_at_creation: false,
+    })
+}
+
 async fn own_encoder(reducer: &Reducer) -> Result<(), Failure> {
     let (problem, data) = tensor()?;
-    let (device, queue) = (reducer.device(), reducer.queue());
-    let buffer = |bytes: usize, usage| {
-        device.create_buffer(&BufferDescriptor {
-            label: None,
-            size: bytes as u64,
-            usage,
-            mapped_at_creation: false,
-        })
-    };
-    let scores = buffer(
-        4 * data.len(),
-        BufferUsages::STORAGE | BufferUsages::COPY_DST,
-    );
-    let winners = buffer(8 * COLUMNS, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
-    queue.write_buffer(&scores, 0, f32::bytes(&data));
-    let reducer = Reducer::new(device, queue)?;
-    let bound = reducer.prepare(&problem).await?;
-    let bound = bound.bind(Buffers::new(
+    let scores = buffer(reducer, problem.input_bytes(0), U::STORAGE | U::COPY_DST);
+    let winners = buffer(reducer, 8 * COLUMNS as u64, U::STORAGE | U::COPY_SRC);
+    reducer.queue().write_buffer(&scores, 0, f32::bytes(&data));
+    let reducer = Reducer::new(reducer.device(), reducer.queue())?;
+    let reduction = reducer.prepare(&problem).await?;
+    let bound = reduction.bind(Buffers::new(
         &[scores.slice(..).into()],
         &[winners.slice(..).into()],
     ))?;
@@ -233,22 +229,12 @@ async fn recorded(
     output: BufferSlice<'_>,
 ) -> Result<Vec<u8>, Failure> {
     let bytes = output.size();
-    let back = reducer.device().create_buffer(&BufferDescriptor {
-        label: None,
-        size: bytes,
-        usage: BufferUsages::MAP_READ | BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    });
+    let back = buffer(reducer, bytes, U::MAP_READ | U::COPY_DST);
     let mut encoder = reducer.device().create_command_encoder(&Default::default());
     bound.encode(&mut encoder);
     encoder.copy_buffer_to_buffer(output.buffer(), output.offset(), &back, 0, bytes);
     reducer.queue().submit([encoder.finish()]);
-    let (tell, told) = oneshot::channel();
-    back.map_async(MapMode::Read, .., |mapped| {
-        let _ = tell.send(mapped);
-    });
-    told.await??;
-    Ok(back.get_mapped_range(..)?.to_vec())
+    mapped(&back).await
 }
 
 async fn at_once(reducer: &Reducer) -> Result<(), Failure> {
@@ -267,12 +253,7 @@ async fn at_once(reducer: &Reducer) -> Result<(), Failure> {
 async fn one_buffer(reducer: &Reducer) -> Result<(), Failure> {
     let problem = Problem::arg_max(DType::F32, &[1, 4], 1)?;
     let data = f32::bytes(&[1.0, 3.0, 2.0, 0.0]);
-    let arena = reducer.device().create_buffer(&BufferDescriptor {
-        label: None,
-        size: 520,
-        usage: BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC,
-        mapped_at_creation: false,
-    });
+    let arena = buffer(reducer, 520, U::STORAGE | U::COPY_DST | U::COPY_SRC);
     reducer.queue().write_buffer(&arena, 0, data);
     let reduction = reducer.prepare(&problem).await?;
     let bind = |output| {
@@ -296,14 +277,7 @@ async fn one_buffer(reducer: &Reducer) -> Result<(), Failure> {
 /// A binding of another device's buffers is an error that only `settled` returns, and only once.
 async fn refused_binding(reducer: &Reducer) -> Result<(), Failure> {
     let other = Reducer::open(&AdapterChoice::Auto).await?;
-    let [scores, winners] = [(); 2].map(|()| {
-        other.device().create_buffer(&BufferDescriptor {
-            label: None,
-            size: 16,
-            usage: BufferUsages::STORAGE,
-            mapped_at_creation: false,
-        })
-    });
+    let [scores, winners] = [16; 2].map(|bytes| buffer(&other, bytes, U::STORAGE));
     let problem = Problem::arg_max(DType::F32, &[1, 4], 1)?;
     let reduction = reducer.prepare(&problem).await?;
     reduction.bind(Buffers::new(

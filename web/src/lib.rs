@@ -6,11 +6,13 @@ mod check;
 mod elements;
 mod measure;
 
+use futures::channel::oneshot;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
 use web_time::Instant;
+use wgreduce::wgpu::{Buffer, MapMode};
 use wgreduce::{AdapterChoice, DType, NanPolicy, Op, Output, Problem, Reducer, reference};
 
 /// Elements of a result that are shown.
@@ -221,7 +223,7 @@ impl Device {
         let start = Instant::now();
         let outputs = reduction.run_bytes(&[data]).await?;
         let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-        let verified = [first, outputs.clone()].iter().find_map(|outputs| {
+        let difference = [&first, &outputs].into_iter().find_map(|outputs| {
             let verified = reference::verify(&problem, &[data], outputs);
             verified.err().map(|difference| difference.to_string())
         });
@@ -236,7 +238,7 @@ impl Device {
             plan: reduction.plan().to_string(),
             outputs: problem.outputs().iter().zip(&outputs).map(shown).collect(),
             milliseconds,
-            difference: verified,
+            difference,
         })
     }
 }
@@ -244,7 +246,7 @@ impl Device {
 /// Refuses problems that do not fit into the page's memory: the program would end without a message.
 fn room(problem: &Problem) -> Result<(), Failure> {
     let outputs: u64 = problem.outputs().iter().map(|output| output.bytes()).sum();
-    // The outputs of two runs, a copy of the second, and the reference's.
+    // The outputs of two runs, the reference's, and what it keeps to find them.
     let needed = problem
         .input_bytes(0)
         .saturating_add(outputs.saturating_mul(4));
@@ -290,6 +292,16 @@ pub fn charts_of(rows: &str) -> Result<String, JsError> {
 pub fn elements_of(dtype: &str, text: &str) -> Result<Vec<u8>, JsError> {
     let dtype: DType = dtype.parse()?;
     elements::parsed(dtype, text).map_err(|why| JsError::new(&why))
+}
+
+/// The bytes of a buffer, after all submitted work is done.
+async fn mapped(buffer: &Buffer) -> Result<Vec<u8>, Failure> {
+    let (tell, told) = oneshot::channel();
+    buffer.map_async(MapMode::Read, .., |mapped| {
+        let _ = tell.send(mapped);
+    });
+    told.await??;
+    Ok(buffer.get_mapped_range(..)?.to_vec())
 }
 
 fn told(error: Failure) -> JsError {

@@ -18,9 +18,8 @@ mod walks;
 #[path = "../../tool/src/bench/charts.rs"]
 mod charts;
 
-use crate::Failure;
+use crate::{Failure, mapped};
 use catalogue::{BYTES, Case, catalogue};
-use futures::channel::oneshot;
 use noise::Noise;
 use serde_json::{Value, json};
 use std::hint::black_box;
@@ -335,13 +334,9 @@ impl Gpu<'_> {
         let mut encoder = self.encoder();
         encoder.copy_buffer_to_buffer(&buffer.0, 0, &back.0, 0, back.0.size());
         self.queue.submit([encoder.finish()]);
-        let (tell, told) = oneshot::channel();
-        back.0.map_async(wgpu::MapMode::Read, .., |mapped| {
-            let _ = tell.send(mapped);
-        });
-        told.await??;
-        let view = back.0.get_mapped_range(..)?;
-        Ok(view[..bytes as usize].to_vec())
+        let mut all = mapped(&back.0).await?;
+        all.truncate(bytes as usize);
+        Ok(all)
     }
 
     /// Runs a future, and returns the device's errors, which no call below does: invalid work measures nothing.
