@@ -189,7 +189,7 @@ pub enum Error {
         other_index: usize,
     },
     /// The caller's function could not read a stream's input.
-    #[error("input {input} cannot be read at byte {offset}, {bytes} bytes: {}", line(.error))]
+    #[error("input {input} cannot be read at byte {offset}, {bytes} bytes: {}", one_line(.error))]
     Source {
         /// Position of the input.
         input: usize,
@@ -202,7 +202,7 @@ pub enum Error {
         error: Arc<std::io::Error>,
     },
     /// The caller's function could not write a stream's result.
-    #[error("output {output} cannot be written at byte {offset}, {bytes} bytes: {}", line(.error))]
+    #[error("output {output} cannot be written at byte {offset}, {bytes} bytes: {}", one_line(.error))]
     Sink {
         /// Position of the output.
         output: usize,
@@ -263,9 +263,9 @@ impl Error {
     }
 }
 
-/// The message of an error on one line.
-fn line(error: &std::io::Error) -> String {
-    let text = error.to_string();
+/// A message on one line.
+pub(crate) fn one_line(message: impl ToString) -> String {
+    let text = message.to_string();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

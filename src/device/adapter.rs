@@ -127,12 +127,7 @@ async fn list(backends: wgpu::Backends) -> Result<Vec<AdapterEntry>, Error> {
     let mut found = find(descriptor).await;
     found.sort_by_key(|adapter| {
         let info = adapter.get_info();
-        let software = info.device_type == wgpu::DeviceType::Cpu;
-        (
-            info.backend == wgpu::Backend::Gl,
-            software,
-            power(info.device_type),
-        )
+        (info.backend == wgpu::Backend::Gl, place(info.device_type))
     });
     let numbered = found.into_iter().enumerate();
     Ok(numbered.map(|(i, a)| AdapterEntry::new(i, a)).collect())
@@ -159,13 +154,14 @@ fn instance(
     Ok((!descriptor.backends.is_empty()).then_some(descriptor))
 }
 
-/// Among GPUs the discrete one comes first, unless `WGPU_POWER_PREF=low` asks otherwise.
-fn power(kind: wgpu::DeviceType) -> u8 {
+/// GPUs come before software adapters, and among them the discrete one first, unless `WGPU_POWER_PREF=low` asks otherwise.
+fn place(kind: wgpu::DeviceType) -> u8 {
     let low = wgpu::PowerPreference::from_env() == Some(wgpu::PowerPreference::LowPower);
     match kind {
         wgpu::DeviceType::DiscreteGpu if low => 2,
         wgpu::DeviceType::DiscreteGpu => 0,
         wgpu::DeviceType::IntegratedGpu => 1,
+        wgpu::DeviceType::Cpu => 4,
         _ => 3,
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::Error;
 use crate::device::platform::{self, Platform, PollMode};
+use crate::error::one_line;
 use futures::channel::oneshot;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -96,18 +97,17 @@ impl Context {
     pub(super) fn reported(&self, error: wgpu::Error, what: &'static str, bytes: u64) -> Error {
         match error {
             wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { what, bytes },
-            other => self.refused(what, other.to_string()),
+            other => self.refused(what, other),
         }
     }
 
     /// The error of a call that the device refused, perhaps because it is lost. Puts wgpu's message on one line.
-    pub fn refused(&self, what: &'static str, message: String) -> Error {
-        let words: Vec<&str> = message.split_whitespace().collect();
+    pub fn refused(&self, what: &'static str, message: impl ToString) -> Error {
         match self.check() {
             Err(lost) => lost,
             Ok(()) => Error::Device {
                 what,
-                message: words.join(" "),
+                message: one_line(message),
             },
         }
     }
@@ -185,9 +185,14 @@ impl Context {
         self.settled().await?;
         match answer {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(self.refused("a mapping", error.to_string())),
+            Ok(Err(error)) => Err(self.refused("a mapping", error)),
             Err(_) => Err(self.lose("it stopped answering".into())),
         }
+    }
+
+    /// A range of mapped memory, or wgpu's error.
+    pub fn mapped<T>(&self, range: Result<T, wgpu::MapRangeError>) -> Result<T, Error> {
+        range.map_err(|error| self.refused("a mapped range", error))
     }
 
     /// Asks for a slice to be mapped once the work that uses it is done.

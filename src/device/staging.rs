@@ -65,7 +65,8 @@ impl Ring {
     /// An idle or a new chunk for `bytes` bytes, or of the maximum size if that is less.
     fn take(&self, context: &Context, bytes: u64) -> Result<Chunk, Error> {
         let bytes = bytes.clamp(LEAST_BYTES, CHUNK_BYTES).next_power_of_two();
-        let bytes = bytes.min(most(context));
+        let most = context.device.limits().max_buffer_size / ALIGNMENT * ALIGNMENT;
+        let bytes = bytes.min(most);
         let idle = {
             let mut idle = lock(&self.idle);
             let fits = idle.iter().position(|c| c.buffer.size() >= bytes);
@@ -205,15 +206,9 @@ impl<'a> Upload<'a> {
     }
 }
 
-/// Bytes of the largest buffer, in whole vec4.
-fn most(context: &Context) -> u64 {
-    context.device.limits().max_buffer_size / ALIGNMENT * ALIGNMENT
-}
-
 fn write(context: &Context, buffer: &wgpu::Buffer, at: u64, data: &[u8]) -> Result<(), Error> {
     let size = (data.len() as u64).next_multiple_of(ALIGNMENT);
-    let view = buffer.slice(at..at + size).get_mapped_range_mut();
-    let mut view = view.map_err(|e| context.refused("a mapped range", e.to_string()))?;
+    let mut view = context.mapped(buffer.slice(at..at + size).get_mapped_range_mut())?;
     view.slice(..data.len()).copy_from_slice(data);
     Ok(())
 }

@@ -2,8 +2,8 @@
 //!
 //! Knows regions and where buffers end, but not which regions there are; asks `choose` how each is walked.
 
+use crate::Problem;
 use crate::walk::Mapping;
-use crate::{DType, Problem};
 use std::ops::Range;
 
 /// Where tensors continue in another buffer: for each input and each output the first element of each buffer,
@@ -25,31 +25,26 @@ impl BufferSplits {
 
     /// The cuts inside of a problem's tensors, in order.
     pub(crate) fn in_order(&self, problem: &Problem) -> BufferSplits {
-        let ordered = |cuts: &[u64], bytes: u64, dtype: DType| {
-            let elements = bytes / dtype.size();
-            let inner = cuts
-                .iter()
-                .copied()
-                .filter(|cut| (1..elements).contains(cut));
-            sorted(inner)
+        let [read, written] = problem.sizes();
+        let ordered = |(cuts, (bytes, element)): (&Vec<u64>, (u64, u64))| {
+            let inner = |cut: &u64| (1..bytes / element).contains(cut);
+            sorted(cuts.iter().copied().filter(inner))
         };
-        let inputs = self.inputs.iter().take(problem.inputs().len()).enumerate();
-        let inputs = inputs.map(|(i, cuts)| ordered(cuts, problem.input_bytes(i), problem.dtype()));
-        let outputs = self.outputs.iter().zip(problem.outputs());
-        let outputs = outputs.map(|(cuts, output)| ordered(cuts, output.bytes(), output.dtype));
         BufferSplits {
-            inputs: inputs.collect(),
-            outputs: outputs.collect(),
+            inputs: self.inputs.iter().zip(read).map(ordered).collect(),
+            outputs: self.outputs.iter().zip(written).map(ordered).collect(),
         }
     }
 
     /// Whether the part of a tensor in each buffer begins at a multiple of 16 bytes of the tensor.
     pub(crate) fn are_aligned(&self, problem: &Problem) -> bool {
-        let whole = |cuts: &[u64], size: u64| cuts.iter().all(|c| c.is_multiple_of(16 / size));
-        let mut inputs = self.inputs.iter();
-        let mut outputs = self.outputs.iter().zip(problem.outputs());
-        inputs.all(|cuts| whole(cuts, problem.dtype().size()))
-            && outputs.all(|(cuts, output)| whole(cuts, output.dtype.size()))
+        let [read, written] = problem.sizes();
+        let mut inputs = self.inputs.iter().zip(read);
+        let mut outputs = self.outputs.iter().zip(written);
+        let whole = |(cuts, (_, element)): (&Vec<u64>, (u64, u64))| {
+            cuts.iter().all(|c| c.is_multiple_of(16 / element))
+        };
+        inputs.all(whole) && outputs.all(whole)
     }
 
     /// Where an input continues in another buffer.

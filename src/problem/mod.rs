@@ -478,6 +478,16 @@ impl Problem {
         elements.saturating_mul(self.dtype.size())
     }
 
+    /// Of each input, and of each output: its bytes, and those of an element.
+    pub(crate) fn sizes(&self) -> [Vec<(u64, u64)>; 2] {
+        let input = |i| (self.input_bytes(i), self.dtype.size());
+        let output = |o: Output| (o.bytes(), o.dtype.size());
+        [
+            (0..self.inputs.len()).map(input).collect(),
+            self.outputs().into_iter().map(output).collect(),
+        ]
+    }
+
     /// Per dimension of the (only) input of a reduction: whether it is reduced.
     /// Empty for Min and Max.
     pub fn reduced(&self) -> &[bool] {

@@ -1,5 +1,6 @@
 //! Inputs and outputs as ndarray's arrays. Knows how they lie in memory; the reducer runs the problem.
 
+use crate::run::reduction::same_type;
 use crate::{Element, Error, Outputs, Problem, ProblemError, Reducer};
 use ndarray::{ArrayD, ArrayView, ArrayViewD, Dimension};
 use std::borrow::Cow;
@@ -109,13 +110,7 @@ impl Problem {
                 actual,
             });
         }
-        if self.dtype() != T::DTYPE {
-            return Err(ProblemError::ElementType {
-                what: format!("input {input}"),
-                expected: self.dtype(),
-                actual: T::DTYPE,
-            });
-        }
+        same_type(&format!("input {input}"), self.dtype(), T::DTYPE)?;
         if let Some(data) = array.to_slice() {
             return Ok((self.without_layout(input), Cow::Borrowed(data)));
         }

@@ -53,11 +53,8 @@ impl<'a> Tensor<'a> {
     }
 
     /// Its slices, which must hold `bytes` bytes and split no element.
-    fn pieces(
-        &self,
-        (what, index): (&'static str, usize),
-        (bytes, element): (u64, u64),
-    ) -> Result<Vec<Piece>, Error> {
+    fn pieces(&self, name: Name, (bytes, element): (u64, u64)) -> Result<Vec<Piece>, Error> {
+        let (what, index) = name;
         let slices = self.slices();
         let actual: u64 = slices.iter().map(wgpu::BufferSlice::size).sum();
         if actual < bytes {
@@ -74,7 +71,7 @@ impl<'a> Tensor<'a> {
             // Bytes after the tensor's last one are not used.
             if start < bytes || pieces.is_empty() {
                 let size = slice.size().min(bytes - start);
-                pieces.push(piece((what, index), slice, start, size, element)?);
+                pieces.push(piece(name, slice, start, size, element)?);
                 start += size;
             }
             if start < bytes && !start.is_multiple_of(element) {
@@ -159,9 +156,12 @@ impl<'a> Buffers<'a> {
     }
 }
 
+/// How errors name a tensor: `input`, `output` or `scratch`, and its position.
+type Name = (&'static str, usize);
+
 /// A range of a buffer that holds some bytes of a slot of the plan.
-#[derive(Clone)]
 pub(crate) struct Piece {
+    name: Name,
     pub buffer: wgpu::Buffer,
     /// The first byte of the slot that it holds, and that byte's offset in the buffer.
     pub start: u64,
@@ -169,7 +169,8 @@ pub(crate) struct Piece {
     pub bytes: u64,
 }
 
-/// The caller's tensors, fit for use.
+/// The caller's tensors, fit for use; a stream has none.
+#[derive(Default)]
 pub(crate) struct Tensors {
     inputs: Vec<Vec<Piece>>,
     outputs: Vec<Vec<Piece>>,
@@ -177,20 +178,11 @@ pub(crate) struct Tensors {
 
 impl Tensors {
     pub(crate) fn new(problem: &Problem, buffers: Buffers<'_>) -> Result<Tensors, Error> {
-        let size = problem.dtype().size();
-        let input = |i| (problem.input_bytes(i), size);
-        let wanted = (0..problem.inputs().len()).map(input).collect::<Vec<_>>();
-        let inputs = pieces("input", buffers.inputs, &wanted)?;
-        let wanted = problem.outputs().into_iter();
-        let wanted: Vec<_> = wanted.map(|o| (o.bytes(), o.dtype.size())).collect();
-        let outputs = pieces("output", buffers.outputs, &wanted)?;
-        let tensors = Tensors { inputs, outputs };
-        let mut taken: Vec<Named<'_>> = named("input", &tensors.inputs).collect();
-        for output in named("output", &tensors.outputs) {
-            output.check(&taken)?;
-            taken.push(output);
-        }
-        Ok(tensors)
+        let [read, written] = problem.sizes();
+        let inputs = pieces("input", buffers.inputs, &read)?;
+        let outputs = pieces("output", buffers.outputs, &written)?;
+        refuse_aliases(inputs.iter().flatten().collect(), &outputs)?;
+        Ok(Tensors { inputs, outputs })
     }
 
     /// Whether a buffer that is written also holds another tensor or scratch.
@@ -211,18 +203,14 @@ impl Tensors {
 
     /// The elements at which tensors continue in another buffer.
     pub(crate) fn cuts(&self, problem: &Problem) -> BufferSplits {
-        let cut = |pieces: &Vec<Piece>, size: u64| {
-            let starts = pieces.iter().skip(1).map(|p| p.start / size);
+        let [read, written] = problem.sizes();
+        let cut = |(pieces, (_, element)): (&Vec<Piece>, (u64, u64))| {
+            let starts = pieces.iter().skip(1).map(|p| p.start / element);
             starts.collect::<Vec<u64>>()
         };
-        let outputs = self.outputs.iter().zip(problem.outputs());
         BufferSplits {
-            inputs: self
-                .inputs
-                .iter()
-                .map(|p| cut(p, problem.dtype().size()))
-                .collect(),
-            outputs: outputs.map(|(p, o)| cut(p, o.dtype.size())).collect(),
+            inputs: self.inputs.iter().zip(read).map(cut).collect(),
+            outputs: self.outputs.iter().zip(written).map(cut).collect(),
         }
     }
 
@@ -233,39 +221,28 @@ impl Tensors {
     }
 }
 
-/// A piece, with the name of its tensor.
-struct Named<'a> {
-    what: &'static str,
-    index: usize,
-    piece: &'a Piece,
-}
-
-fn named<'a>(what: &'static str, all: &'a [Vec<Piece>]) -> impl Iterator<Item = Named<'a>> {
-    all.iter().enumerate().flat_map(move |(index, pieces)| {
-        let piece = move |piece| Named { what, index, piece };
-        pieces.iter().map(piece)
-    })
-}
-
-impl Named<'_> {
-    /// Refuses a written piece that overlaps another.
-    fn check(&self, others: &[Named<'_>]) -> Result<(), Error> {
-        match others.iter().find(|other| self.piece.overlaps(other.piece)) {
-            None => Ok(()),
-            Some(other) => Err(Error::Aliased {
-                what: self.what,
-                index: self.index,
-                other: other.what,
-                other_index: other.index,
-            }),
+/// Refuses written pieces that overlap others, or one another.
+fn refuse_aliases<'a>(mut others: Vec<&'a Piece>, written: &'a [Vec<Piece>]) -> Result<(), Error> {
+    for piece in written.iter().flatten() {
+        if let Some(other) = others.iter().find(|other| piece.overlaps(other)) {
+            let ((what, index), (other, other_index)) = (piece.name, other.name);
+            return Err(Error::Aliased {
+                what,
+                index,
+                other,
+                other_index,
+            });
         }
+        others.push(piece);
     }
+    Ok(())
 }
 
 impl Piece {
     /// All of a buffer, from a slot's byte `start` on.
-    pub(crate) fn whole(buffer: &wgpu::Buffer, start: u64, bytes: u64) -> Piece {
+    pub(crate) fn whole(name: Name, buffer: &wgpu::Buffer, start: u64, bytes: u64) -> Piece {
         Piece {
+            name,
             buffer: buffer.clone(),
             start,
             offset: 0,
@@ -282,7 +259,7 @@ impl Piece {
 
 /// A binding that covers a view; it begins `delta` elements before the view.
 pub(crate) struct BoundRange<'a> {
-    buffer: &'a wgpu::Buffer,
+    piece: &'a Piece,
     offset: u64,
     bytes: u64,
     pub delta: u32,
@@ -292,12 +269,12 @@ impl<'a> BoundRange<'a> {
     fn overlaps(&self, other: &BoundRange<'_>) -> bool {
         let apart =
             self.offset + self.bytes <= other.offset || other.offset + other.bytes <= self.offset;
-        self.buffer == other.buffer && !apart
+        self.piece.buffer == other.piece.buffer && !apart
     }
 
     pub(crate) fn binding(self) -> wgpu::BufferBinding<'a> {
         wgpu::BufferBinding {
-            buffer: self.buffer,
+            buffer: &self.piece.buffer,
             offset: self.offset,
             size: NonZeroU64::new(self.bytes),
         }
@@ -315,55 +292,32 @@ pub(crate) struct BufferTable {
 }
 
 impl BufferTable {
+    /// The caller's tensors, and scratch: the given, or the library's own.
     pub(crate) fn new(
-        context: &Context,
-        scratch: &[Scratch],
-        alignment: u64,
-        Tensors { inputs, outputs }: Tensors,
-        given: Option<&[wgpu::BufferSlice<'_>]>,
-    ) -> Result<BufferTable, Error> {
-        let mut places = match given {
-            None => BufferTable::scratch(context, scratch, alignment)?,
-            Some(given) => {
-                let tensors = named("input", &inputs).chain(named("output", &outputs));
-                let pieces = placed_scratch(scratch, given, alignment, tensors.collect())?;
-                BufferTable::of_scratch(scratch, pieces, alignment)
-            }
-        };
-        let inputs = (0..).map(Slot::Input).zip(inputs);
-        let outputs = (0..).map(Slot::Output).zip(outputs);
-        places.pieces.extend(inputs.chain(outputs));
-        Ok(places)
-    }
-
-    /// Allocates scratch; there are no inputs and outputs yet.
-    pub(crate) fn scratch(
         context: &Context,
         needed: &[Scratch],
         alignment: u64,
+        tensors: Tensors,
+        given: Option<&[wgpu::BufferSlice<'_>]>,
     ) -> Result<BufferTable, Error> {
-        let allocate =
-            |s: &Scratch| context.buffer("scratch", s.bytes, wgpu::BufferUsages::STORAGE);
-        let own: Vec<OwnBuffer> = needed.iter().map(allocate).collect::<Result<_, _>>()?;
-        let piece = |(s, buffer): (&Scratch, &OwnBuffer)| Piece::whole(buffer, s.start, s.bytes);
-        let pieces = needed.iter().zip(&own).map(piece).collect();
-        Ok(BufferTable {
-            own,
-            ..BufferTable::of_scratch(needed, pieces, alignment)
-        })
-    }
-
-    /// One piece per scratch buffer; there are no inputs and outputs yet.
-    fn of_scratch(needed: &[Scratch], scratch: Vec<Piece>, alignment: u64) -> BufferTable {
-        let mut pieces: HashMap<Slot, Vec<Piece>> = HashMap::new();
+        let (scratch, own) = match given {
+            None => own_scratch(context, needed)?,
+            Some(given) => (
+                placed_scratch(needed, given, alignment, &tensors)?,
+                Vec::new(),
+            ),
+        };
+        let inputs = (0..).map(Slot::Input).zip(tensors.inputs);
+        let outputs = (0..).map(Slot::Output).zip(tensors.outputs);
+        let mut pieces: HashMap<Slot, Vec<Piece>> = inputs.chain(outputs).collect();
         for (needed, piece) in needed.iter().zip(scratch) {
             pieces.entry(needed.slot).or_default().push(piece);
         }
-        BufferTable {
+        Ok(BufferTable {
             pieces,
             alignment,
-            own: Vec::new(),
-        }
+            own,
+        })
     }
 
     /// The range to bind for a view.
@@ -381,7 +335,7 @@ impl BufferTable {
         // Bindings end at a whole word, even if the caller's buffer does not.
         let end = end.min(piece.buffer.size() / 4 * 4);
         BoundRange {
-            buffer: &piece.buffer,
+            piece,
             offset,
             bytes: end - offset,
             delta: ((begin - offset) / view.element) as u32,
@@ -393,11 +347,11 @@ impl BufferTable {
         &self,
         views: impl Iterator<Item = &'a View>,
     ) -> Result<(), Error> {
-        let mut bound: Vec<(Slot, BoundRange<'_>)> = Vec::new();
+        let mut bound: Vec<BoundRange<'_>> = Vec::new();
         for view in views {
             let range = self.range(view);
-            if let Some((other, _)) = bound.iter().find(|(_, other)| range.overlaps(other)) {
-                let ((what, index), (other, other_index)) = (name(view.slot), name(*other));
+            if let Some(other) = bound.iter().find(|other| range.overlaps(other)) {
+                let ((what, index), (other, other_index)) = (range.piece.name, other.piece.name);
                 return Err(Error::BindingsOverlap {
                     what,
                     index,
@@ -405,19 +359,9 @@ impl BufferTable {
                     other_index,
                 });
             }
-            bound.push((view.slot, range));
+            bound.push(range);
         }
         Ok(())
-    }
-}
-
-/// How errors name a slot.
-fn name(slot: Slot) -> (&'static str, usize) {
-    match slot {
-        Slot::Input(i) => ("input", i),
-        Slot::Output(i) => ("output", i),
-        Slot::Partials => ("scratch", 0),
-        Slot::Temp(i) => ("scratch", i + 1),
     }
 }
 
@@ -427,21 +371,32 @@ fn of(pieces: &[Piece], byte: u64) -> &Piece {
     &pieces[after.max(1) - 1]
 }
 
+/// Scratch that the library allocates, and its pieces.
+fn own_scratch(
+    context: &Context,
+    needed: &[Scratch],
+) -> Result<(Vec<Piece>, Vec<OwnBuffer>), Error> {
+    let allocate = |s: &Scratch| context.buffer("scratch", s.bytes, wgpu::BufferUsages::STORAGE);
+    let own: Vec<OwnBuffer> = needed.iter().map(allocate).collect::<Result<_, _>>()?;
+    let piece = |(i, (s, buffer)): (usize, (&Scratch, &OwnBuffer))| {
+        Piece::whole(("scratch", i), buffer, s.start, s.bytes)
+    };
+    let pieces = needed.iter().zip(&own).enumerate().map(piece).collect();
+    Ok((pieces, own))
+}
+
 /// The caller's scratch, checked against the tensors.
 fn placed_scratch(
     needed: &[Scratch],
     given: &[wgpu::BufferSlice<'_>],
     alignment: u64,
-    tensors: Vec<Named<'_>>,
+    tensors: &Tensors,
 ) -> Result<Vec<Piece>, Error> {
     let given: Vec<Tensor<'_>> = given.iter().map(|&slice| slice.into()).collect();
     let wanted: Vec<_> = needed.iter().map(|s| (s.bytes, alignment)).collect();
     let found = pieces("scratch", &given, &wanted)?;
-    let mut taken = tensors;
-    for scratch in named("scratch", &found) {
-        scratch.check(&taken)?;
-        taken.push(scratch);
-    }
+    let tensors = tensors.inputs.iter().chain(&tensors.outputs).flatten();
+    refuse_aliases(tensors.collect(), &found)?;
     let placed = |(piece, needed): (Piece, &Scratch)| Piece {
         start: needed.start,
         ..piece
@@ -474,12 +429,13 @@ fn pieces(
 
 /// Checks a slice that holds `bytes` of a tensor from `start` on.
 fn piece(
-    (what, index): (&'static str, usize),
+    name: Name,
     slice: &wgpu::BufferSlice<'_>,
     start: u64,
     bytes: u64,
     element: u64,
 ) -> Result<Piece, Error> {
+    let (what, index) = name;
     let (buffer, offset) = (slice.buffer(), slice.offset());
     if offset % element != 0 {
         return Err(Error::BufferMisaligned {
@@ -502,6 +458,7 @@ fn piece(
         });
     }
     Ok(Piece {
+        name,
         buffer: buffer.clone(),
         start,
         offset,

@@ -41,23 +41,21 @@ impl Reducer {
     /// [`Error::Unsupported`], or else the first one.
     pub async fn open(choice: &AdapterChoice) -> Result<Reducer, Error> {
         let (adapters, others) = adapter::choose(choice).await?;
-        let (mut passed, mut failed) = (Vec::new(), Vec::new());
-        let opened = match first(adapters, &mut passed, &mut failed).await {
-            None if others => {
-                let others = adapter::last().await?;
-                first(others, &mut passed, &mut failed).await
-            }
+        let mut failed = Vec::new();
+        let opened = match first(adapters, &mut failed).await {
+            None if others => first(adapter::last().await?, &mut failed).await,
             opened => opened,
         };
         if let Some(reducer) = opened {
+            let reason = |(adapter, error): &(AdapterEntry, Error)| format!("{adapter}: {error}");
             return Ok(Reducer {
-                passed_over: passed.into(),
+                passed_over: failed.iter().map(reason).collect(),
                 ..reducer
             });
         }
-        let told = |e: &Error| !matches!(e, Error::Unsupported { .. });
+        let told = |(_, e): &(AdapterEntry, Error)| !matches!(e, Error::Unsupported { .. });
         let worst = failed.iter().position(told).unwrap_or(0);
-        Err(failed.swap_remove(worst))
+        Err(failed.swap_remove(worst).1)
     }
 
     async fn open_adapter(adapter: &AdapterEntry) -> Result<Reducer, Error> {
@@ -124,15 +122,11 @@ impl Reducer {
     pub fn with_caps(&self, caps: Caps) -> Reducer {
         let limits = self.engine.context().device.limits();
         let device = Caps::of(&self.engine.shared.info, &limits);
-        Reducer {
-            engine: Engine {
-                caps: Arc::new(caps.within(&device)),
-                ..self.engine.clone()
-            },
-            // Plans differ.
-            recent: Arc::default(),
-            passed_over: self.passed_over.clone(),
-        }
+        let mut reducer = self.clone();
+        reducer.engine.caps = Arc::new(caps.within(&device));
+        // Plans differ.
+        reducer.recent = Arc::default();
+        reducer
     }
 
     /// The same device and pipelines; `polling` says who polls the device for futures.
@@ -264,20 +258,15 @@ impl Reducer {
     }
 }
 
-/// The first adapter that can be opened and passes its test. What the others failed with is added to `failed`, and in
-/// words to `passed`.
+/// The first adapter that can be opened and passes its test. The others are added to `failed`, each with the reason.
 async fn first(
     adapters: Vec<AdapterEntry>,
-    passed: &mut Vec<String>,
-    failed: &mut Vec<Error>,
+    failed: &mut Vec<(AdapterEntry, Error)>,
 ) -> Option<Reducer> {
     for adapter in adapters {
         match Reducer::open_adapter(&adapter).await {
             Ok(reducer) => return Some(reducer),
-            Err(error) => {
-                passed.push(format!("{adapter}: {error}"));
-                failed.push(error);
-            }
+            Err(error) => failed.push((adapter, error)),
         }
     }
     None
@@ -301,9 +290,9 @@ async fn request(adapter: &AdapterEntry) -> Result<(wgpu::Device, wgpu::Queue), 
 
 /// Bytes of all tensors.
 fn bytes(problem: &Problem) -> u64 {
-    let inputs = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
-    let outputs = problem.outputs().into_iter().map(|o| o.bytes());
-    inputs.chain(outputs).fold(0, u64::saturating_add)
+    let sizes = problem.sizes();
+    let bytes = sizes.iter().flatten().map(|(bytes, _)| *bytes);
+    bytes.fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
@@ -323,29 +312,27 @@ mod tests {
         let working = adapter::adapters_blocking().unwrap_or_default();
         let working = working.into_iter().find(|a| a.refusal().is_none());
         let all = [old, closed, wrong].into_iter().chain(working.clone());
-        let (mut passed, mut failed) = (Vec::new(), Vec::new());
-        let opened = pollster::block_on(first(all.collect(), &mut passed, &mut failed));
+        let mut failed = Vec::new();
+        let opened = pollster::block_on(first(all.collect(), &mut failed));
         assert_eq!(opened.is_some(), working.is_some());
         let words = [
             "shading language is 330",
             "max_bind_groups",
             "the self-test failed",
         ];
-        assert_eq!(passed.len(), words.len(), "{passed:?}");
-        for (told, words) in passed.iter().zip(words) {
-            assert!(
-                told.starts_with("noop wgpu backend (") && told.contains(words),
-                "{told}"
-            );
+        assert_eq!(failed.len(), words.len(), "{failed:?}");
+        for ((adapter, told), words) in failed.iter().zip(words) {
+            assert!(adapter.to_string().starts_with("noop wgpu backend ("));
+            assert!(told.to_string().contains(words), "{told}");
         }
         assert!(matches!(
-            failed[0],
+            failed[0].1,
             Error::Unsupported {
                 actual: 330,
                 needed: 420,
                 ..
             }
         ));
-        assert!(matches!(failed[1], Error::NoDevice { .. }));
+        assert!(matches!(failed[1].1, Error::NoDevice { .. }));
     }
 }

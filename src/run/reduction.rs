@@ -132,11 +132,7 @@ impl Reduction {
     fn scratch(&self, splits: &BufferSplits) -> Result<Vec<Scratch>, Error> {
         let caps = &self.engine.caps;
         let plan = |aligned| Plan::in_pieces(&self.prepared.problem, caps, splits, aligned);
-        let aligned = match splits.is_empty() {
-            true => Ok(self.plan().clone()),
-            false => plan(true),
-        };
-        let anywhere = plan(false);
+        let [aligned, anywhere] = [plan(true), plan(false)];
         // If one plan fails, so does a bind that needs it.
         let plans = [aligned.as_ref(), anywhere.as_ref()];
         let bytes = |slot| plans.iter().flatten().map(|p| p.slot_bytes(slot)).max();
@@ -163,10 +159,8 @@ impl Reduction {
         if let Some(ready) = other.get() {
             return Ok(ready);
         }
-        let plan = match aligned {
-            true => ready.plan.clone(),
-            false => Plan::in_pieces(problem, &self.engine.caps, &BufferSplits::default(), false)?,
-        };
+        let whole = BufferSplits::default();
+        let plan = Plan::in_pieces(problem, &self.engine.caps, &whole, aligned)?;
         let ready = self.engine.ready(plan, shared)?;
         Ok(other.get_or_init(|| ready))
     }
@@ -238,7 +232,7 @@ impl Reduction {
                 actual: 1,
             }));
         }
-        same_type("output 0", outputs[0].dtype, output)
+        Ok(same_type("output 0", outputs[0].dtype, output)?)
     }
 
     pub(crate) async fn run_on(
@@ -350,13 +344,13 @@ impl IntoIterator for Outputs {
     }
 }
 
-fn same_type(what: &str, expected: DType, actual: DType) -> Result<(), Error> {
+pub(crate) fn same_type(what: &str, expected: DType, actual: DType) -> Result<(), ProblemError> {
     match expected == actual {
         true => Ok(()),
-        false => Err(Error::Problem(ProblemError::ElementType {
+        false => Err(ProblemError::ElementType {
             what: what.into(),
             expected,
             actual,
-        })),
+        }),
     }
 }

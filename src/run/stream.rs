@@ -9,9 +9,8 @@ use crate::device::platform::PollMode;
 use crate::device::staging::Chunk;
 use crate::plan::{Pass, Slot, View};
 use crate::run::bind;
-use crate::run::buffers::{BufferTable, Piece};
+use crate::run::buffers::{BufferTable, Piece, Tensors};
 use crate::run::engine::{Engine, Ready};
-use crate::run::workspace::unmapped;
 use crate::{Caps, Error, Plan, Problem, Reducer};
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -217,7 +216,11 @@ impl StreamedReduction {
                 windows.send(view, &mut write).await?;
             }
         }
-        windows.finish(&mut write).await
+        // What is still on its way, the oldest first.
+        for _ in 0..RING {
+            windows.deliver(&mut write).await?;
+        }
+        Ok(())
     }
 }
 
@@ -240,9 +243,9 @@ fn inputs(pass: &Pass) -> impl Iterator<Item = &View> {
     pass.read().filter(|v| matches!(v.slot, Slot::Input(_)))
 }
 
-/// The views of inputs that are in their windows.
+/// The view of each input that is in its window.
 #[derive(Default)]
-struct Held(Vec<View>);
+struct Held(HashMap<Slot, View>);
 
 impl Held {
     /// Whether a view must be uploaded; records it as held.
@@ -250,14 +253,13 @@ impl Held {
         let end = |v: &View| v.offset + v.bytes;
         let inside = |held: &View| held.offset <= view.offset && end(view) <= end(held);
         let holds = |held: &View| match (held.rows, view.rows) {
-            (None, None) => held.slot == view.slot && inside(held),
+            (None, None) => inside(held),
             _ => held == view,
         };
-        if self.0.iter().any(holds) {
+        if self.0.get(&view.slot).is_some_and(holds) {
             return false;
         }
-        self.0.retain(|held| held.slot != view.slot);
-        self.0.push(*view);
+        self.0.insert(view.slot, *view);
         true
     }
 }
@@ -356,11 +358,13 @@ impl<'a> Windows<'a> {
         };
         let upload = |_| Chunk::new(context, layout.chunk());
         let scratch = stream.ready.plan.scratch(&stream.engine.caps);
+        // Windows take the place of inputs and outputs once they are filled.
+        let tensors = Tensors::default();
         Ok(Windows {
             context,
             drive,
             layout,
-            places: BufferTable::scratch(context, &scratch, layout.alignment)?,
+            places: BufferTable::new(context, &scratch, layout.alignment, tensors, None)?,
             held: Held::default(),
             windows: layout
                 .windows
@@ -391,7 +395,7 @@ impl<'a> Windows<'a> {
         let (start, size) = self.layout.window(view);
         {
             let mapped = chunk.buffer.slice(..).get_mapped_range_mut();
-            let mut mapped = mapped.map_err(|e| unmapped(self.context, e))?;
+            let mut mapped = self.context.mapped(mapped)?;
             let mut place = (view.offset - start) as usize;
             for (mut at, bytes) in view.runs() {
                 let end = at + bytes;
@@ -419,7 +423,8 @@ impl<'a> Windows<'a> {
     /// Binds a window to the part that a view covers.
     fn open(&mut self, view: &View) {
         let (start, size) = self.layout.window(view);
-        let piece = Piece::whole(&self.windows[&view.slot], start, size);
+        // No error names a window: they lie apart.
+        let piece = Piece::whole(("window", 0), &self.windows[&view.slot], start, size);
         self.places.pieces.insert(view.slot, vec![piece]);
     }
 
@@ -469,24 +474,12 @@ impl<'a> Windows<'a> {
         let begin = (view.offset - self.layout.window(&view).0) as usize;
         let buffer = &back.buffer;
         {
-            let mapped = buffer.slice(..).get_mapped_range();
-            let mapped = mapped.map_err(|e| unmapped(self.context, e))?;
+            let mapped = self.context.mapped(buffer.slice(..).get_mapped_range())?;
             let bytes = &mapped[begin..begin + view.bytes as usize];
             let written = write(output, view.offset, bytes);
             written.map_err(|error| Error::sink(output, view.offset, bytes.len(), error))?;
         }
         buffer.unmap();
-        Ok(())
-    }
-
-    /// Delivers the pending readbacks, the oldest first.
-    async fn finish(
-        &mut self,
-        write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
-    ) -> Result<(), Error> {
-        for _ in 0..RING {
-            self.deliver(write).await?;
-        }
         Ok(())
     }
 }

@@ -51,37 +51,28 @@ impl Workspace {
         bind: impl FnOnce(Buffers<'_>) -> Result<BoundReduction, Error>,
     ) -> Result<Workspace, Error> {
         use wgpu::BufferUsages as U;
-        let buffers = |what, bytes: u64, usage| {
-            let count = bytes.div_ceil(most).max(1);
-            let size = |i| most.min(bytes - i * most);
-            let make = |i| context.buffer(what, size(i), usage);
-            (0..count).map(make).collect::<Result<Vec<_>, _>>()
+        let buffers = |what, sizes: &[(u64, u64)], usage| {
+            let tensor = |&(bytes, _): &(u64, u64)| {
+                let count = bytes.div_ceil(most).max(1);
+                let make = |i: u64| context.buffer(what, most.min(bytes - i * most), usage);
+                (0..count).map(make).collect::<Result<Vec<_>, _>>()
+            };
+            sizes.iter().map(tensor).collect::<Result<Vec<_>, _>>()
         };
-        let input = |i| buffers("an input", problem.input_bytes(i), U::STORAGE | U::COPY_DST);
-        let inputs = (0..problem.inputs().len())
-            .map(input)
-            .collect::<Result<Vec<_>, _>>()?;
-        let results = |what, usage| {
-            let outputs = problem.outputs().into_iter();
-            let make = |o: crate::Output| buffers(what, o.bytes(), usage);
-            outputs.map(make).collect::<Result<Vec<_>, _>>()
-        };
-        let result = results("an output", U::STORAGE | U::COPY_SRC)?;
-        let readback = results("a readback buffer", U::MAP_READ | U::COPY_DST)?;
-        let (from, to) = (slices(&inputs), slices(&result));
+        let [read, written] = problem.sizes();
+        let inputs = buffers("an input", &read, U::STORAGE | U::COPY_DST)?;
+        let outputs = buffers("an output", &written, U::STORAGE | U::COPY_SRC)?;
+        let readback = buffers("a readback buffer", &written, U::MAP_READ | U::COPY_DST)?;
+        let (from, to) = (slices(&inputs), slices(&outputs));
         let from: Vec<Tensor<'_>> = from.iter().map(|s| s.as_slice().into()).collect();
         let to: Vec<Tensor<'_>> = to.iter().map(|s| s.as_slice().into()).collect();
-        let bound = bind(Buffers {
-            inputs: &from,
-            outputs: &to,
-            scratch: None,
-        })?;
+        let bound = bind(Buffers::new(&from, &to))?;
         Ok(Workspace {
             readback,
             bound,
             timer: Timer::new(context)?,
             inputs,
-            outputs: result,
+            outputs,
         })
     }
 
@@ -115,7 +106,7 @@ impl Workspace {
         if let Some(timer) = timer {
             timer.resolve(&mut encoder);
             context.submit(encoder)?;
-            times.gpu = timer.read(context, drive).await?;
+            times.gpu = Some(timer.read(context, drive).await?);
             times.wall = work.elapsed();
             encoder = context.encoder();
         }
@@ -216,10 +207,6 @@ fn slices(tensors: &[Vec<OwnBuffer>]) -> Vec<Vec<wgpu::BufferSlice<'_>>> {
         .collect()
 }
 
-pub(crate) fn unmapped(context: &Context, error: impl ToString) -> Error {
-    context.refused("a mapped range", error.to_string())
-}
-
 /// Appends a part of a mapped buffer that begins at a multiple of 16 bytes.
 fn append(
     bytes: &mut Vec<u8>,
@@ -228,8 +215,7 @@ fn append(
     part: Range<u64>,
 ) -> Result<(), Error> {
     let whole = part.start..part.end.next_multiple_of(16);
-    let view = buffer.slice(whole).get_mapped_range();
-    let view = view.map_err(|e| unmapped(context, e))?;
+    let view = context.mapped(buffer.slice(whole).get_mapped_range())?;
     bytes.extend_from_slice(&view[..(part.end - part.start) as usize]);
     Ok(())
 }
@@ -268,7 +254,7 @@ impl Timer {
         encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.readback, 0, 16);
     }
 
-    async fn read(&self, context: &Context, drive: PollMode) -> Result<Option<Duration>, Error> {
+    async fn read(&self, context: &Context, drive: PollMode) -> Result<Duration, Error> {
         let slice = self.readback.slice(..);
         context.map(slice, wgpu::MapMode::Read, drive).await?;
         let mut bytes = Vec::new();
@@ -277,6 +263,6 @@ impl Timer {
         let ticks: Vec<u64> = Element::from_bytes(&bytes);
         let ticks = ticks[1].saturating_sub(ticks[0]) as f64;
         let nanos = ticks * f64::from(context.queue.get_timestamp_period());
-        Ok(Some(Duration::from_nanos(nanos as u64)))
+        Ok(Duration::from_nanos(nanos as u64))
     }
 }

@@ -42,9 +42,7 @@ impl PollMode {
 
     pub fn in_time(self) -> Result<(), Error> {
         match self {
-            PollMode::Here(Some(deadline)) if deadline.left() == Some(Duration::ZERO) => {
-                Err(deadline.missed())
-            }
+            PollMode::Here(Some(deadline)) => deadline.in_time(),
             _ => Ok(()),
         }
     }
@@ -64,13 +62,13 @@ impl Deadline {
         Deadline { at, given }
     }
 
-    fn left(&self) -> Option<Duration> {
-        Some(self.at?.saturating_duration_since(Instant::now()))
-    }
-
-    fn missed(&self) -> Error {
-        Error::Timeout {
-            seconds: self.given.as_secs_f64(),
+    /// An error once it is over.
+    fn in_time(&self) -> Result<(), Error> {
+        match self.at.is_some_and(|at| at <= Instant::now()) {
+            false => Ok(()),
+            true => Err(Error::Timeout {
+                seconds: self.given.as_secs_f64(),
+            }),
         }
     }
 }
@@ -157,14 +155,11 @@ impl Context {
     /// The first error of scopes.
     pub fn closed(
         &self,
-        [memory, internal, validation]: [wgpu::ErrorScopeGuard; 3],
+        scopes: [wgpu::ErrorScopeGuard; 3],
         what: &'static str,
         bytes: u64,
     ) -> Result<(), Error> {
-        // Innermost first, and ready at once.
-        let scopes = [validation, internal, memory];
-        let errors = scopes.map(|scope| scope.pop().now_or_never());
-        match errors.into_iter().flatten().flatten().next() {
+        match errors(scopes).into_iter().flatten().next() {
             None => Ok(()),
             Some(error) => Err(self.reported(error, what, bytes)),
         }
@@ -192,14 +187,9 @@ impl Context {
             mapped_at_creation: true,
         });
         let answers = probe.slice(..).get_mapped_range_mut().is_ok();
-        let [memory, internal, validation] = scopes;
-        // Innermost first.
-        for scope in [validation, internal] {
-            scope.pop().now_or_never();
-        }
         // Without memory for it the device is as well as before.
-        let refused = memory.pop().now_or_never().flatten();
-        answers || refused.is_some()
+        let [_, _, no_memory] = errors(scopes);
+        answers || no_memory.is_some()
     }
 
     /// Waits until dropped buffers are freed.
@@ -230,10 +220,10 @@ impl Context {
         let mut pause = Duration::from_micros(10);
         loop {
             match told.try_recv() {
-                Ok(None) if deadline.left() == Some(Duration::ZERO) => {
-                    return Err(deadline.missed());
+                Ok(None) => {
+                    deadline.in_time()?;
+                    std::thread::sleep(pause);
                 }
-                Ok(None) => std::thread::sleep(pause),
                 Ok(Some(waited)) => return self.waited(Ok(waited)),
                 Err(gone) => return self.waited(Err(gone)),
             }
@@ -273,6 +263,11 @@ impl Context {
         let told = told.unwrap_or_else(|_| Err("it stopped answering".into()));
         told.map_err(|message| self.lose(message))
     }
+}
+
+/// The errors of [`Context::scopes`], the innermost scope's first. They are ready at once.
+fn errors([memory, internal, validation]: [wgpu::ErrorScopeGuard; 3]) -> [Option<wgpu::Error>; 3] {
+    [validation, internal, memory].map(|scope| scope.pop().now_or_never().flatten())
 }
 
 /// A request to the waiter thread: where to answer, and the submission to wait for (the latest if `None`).
