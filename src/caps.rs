@@ -125,8 +125,8 @@ impl Caps {
     }
 
     /// These caps with lower limits: the smaller of each is taken, so that a plan made with
-    /// the result runs on the device. Neither is lowered below what a plan needs: a binding of the offset alignment
-    /// and 16 bytes, one workgroup.
+    /// the result runs on the device. Neither is lowered below what every plan needs: a binding of the offset alignment
+    /// and 16 bytes, one workgroup. Exact sums and TopK may need more.
     #[must_use]
     pub fn lowered(&self, binding_bytes: u64, workgroups: u32) -> Caps {
         let least = self.offset_alignment.saturating_add(16);

@@ -216,17 +216,7 @@ impl Keys {
         ]
     }
 
-    /// The overrides by which a canonical key in this order, which prefers the least, becomes one in the opposite order.
-    pub(crate) fn turn(&self) -> Vec<(&'static str, u32)> {
-        let turn = self.turning();
-        let high = ("TURN", (turn >> 32) as u32);
-        match self.bits {
-            64 => vec![high, ("TURN_LO", turn as u32)],
-            _ => vec![high],
-        }
-    }
-
-    /// What a canonical key is subtracted from.
+    /// What a canonical key in this order, which prefers the least, is subtracted from to become one in the opposite order.
     fn turning(&self) -> u64 {
         // The complement of a number, but the negative of a signed magnitude.
         let unit = match self.unstep {
@@ -243,7 +233,7 @@ impl Keys {
 
     /// The overrides that tell a NaN, which is ignored, from the other elements of a word: without its sign it is more than
     /// infinity, and so carries into the sign what infinity lacks.
-    pub(crate) fn ignored(&self) -> Option<[(&'static str, u32); 2]> {
+    fn ignored(&self) -> Option<[(&'static str, u32); 2]> {
         let (_, infinity) = self.nan.filter(|_| self.ceil != u64::MAX)?;
         let bits = self.bits.min(32);
         let top = |x: u64| (x >> (64 - bits)) as u32;
@@ -296,10 +286,10 @@ impl Keys {
         self.nan.map_or(0, |(bits, _)| bits >> (64 - self.bits))
     }
 
-    /// The values of the shaders' overrides.
+    /// The values of the shaders' overrides, of which each declares some.
     pub(crate) fn constants(&self) -> Vec<(&'static str, u32)> {
         let (nan_key, nan_bits) = self.nan.map_or((0, 0), |(bits, _)| (self.nan_key(), bits));
-        // High words, and low ones, which elements of 64 bits have.
+        // High words, and low ones, which shaders of 64 bits declare.
         let words = [
             ("SIGN", "SIGN_LO", self.sign),
             ("UNSIGN", "UNSIGN_LO", self.unsign),
@@ -310,26 +300,21 @@ impl Keys {
             ("ZERO", "ZERO_LO", self.zero),
             ("ZERO_TO", "ZERO_TO_LO", self.zero_to),
             ("NAN_KEY", "NAN_KEY_LO", nan_key),
+            ("STEP", "STEP_LO", self.step),
+            ("TURN", "TURN_LO", self.turning()),
         ];
         let mut all = vec![
             ("IS_FLOAT", self.nan.is_some() as u32),
             ("NAN_BITS", (nan_bits >> 32) as u32),
+            ("UNSTEP", (self.unstep >> 32) as u32),
+            ("TAKEN", (self.taken >> 32) as u32),
         ];
         all.extend(words.map(|(name, _, x)| (name, (x >> 32) as u32)));
-        match self.bits {
-            64 => {
-                all.push(("STEP_LO", self.step as u32));
-                all.extend(words.map(|(_, name, x)| (name, x as u32)));
-            }
-            _ => {
-                all.push(("STEP", (self.step >> 32) as u32));
-                all.push(("UNSTEP", (self.unstep >> 32) as u32));
-                all.push(("TAKEN", (self.taken >> 32) as u32));
-                if self.bits < 32 {
-                    all.extend(self.word_constants());
-                }
-            }
+        all.extend(words.map(|(_, name, x)| (name, x as u32)));
+        if self.bits < 32 {
+            all.extend(self.word_constants());
         }
+        all.extend(self.ignored().into_iter().flatten());
         all
     }
 

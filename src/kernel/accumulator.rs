@@ -54,14 +54,12 @@ impl Accumulator {
     }
 
     /// What elements count as. Where they do not count, as plain numbers.
-    fn keys(self) -> Keys {
+    pub(super) fn keys(self) -> Keys {
         match self {
-            Accumulator::Raw(_) | Accumulator::Terms(_) | Accumulator::Sum(_) => {
-                Keys::of_bits(self.bits())
-            }
             Accumulator::Value(keys)
             | Accumulator::Index { keys, .. }
             | Accumulator::Both { keys, .. } => keys,
+            _ => Keys::of_bits(self.bits()),
         }
     }
 
@@ -133,18 +131,5 @@ impl Accumulator {
         }
         names.extend(self.sum().iter().flat_map(|sum| sum.names()));
         names
-    }
-
-    /// The values of the shaders' overrides of keys.
-    pub(super) fn constants(self) -> Vec<(&'static str, u32)> {
-        if self.are_terms() {
-            return Vec::new();
-        }
-        let mut all = self.keys().constants();
-        if self.is_both() {
-            all.extend(self.keys().turn());
-            all.extend(self.keys().ignored().into_iter().flatten());
-        }
-        all
     }
 }

@@ -238,11 +238,11 @@ impl Kernel {
         Source {
             wgsl: params::declared(&params) + &text,
             params,
-            constants: self.constants(&recipe),
+            constants: self.constants(&recipe, &text),
         }
     }
 
-    /// The shader without the declaration of its parameters. The order of its fragments does not matter.
+    /// The shader without the declaration of its parameters; `{READ}` is `access`. The order of its fragments does not matter.
     fn text(&self, recipe: &Recipe, access: &str) -> String {
         let bits = self.acc.bits();
         let mut all = fragments!("core/params" "core/product" "store/out");
@@ -254,7 +254,8 @@ impl Kernel {
                 (_, false) => fragments!("elements/keys32" "elements/vec32"),
             });
         }
-        if self.walk.has_source() {
+        // A fill reads nothing, an elementwise walk several sources.
+        if !matches!(self.walk, Walk::Fill | Walk::Elementwise(_)) {
             all.extend(fragments!("core/source"));
             all.extend(match self.acc {
                 Accumulator::Sum(_) => fragments!("accumulate/sum" "accumulate/partial_sum"),
@@ -301,19 +302,23 @@ impl Kernel {
         let told = |i: usize| names[..i].iter().all(|(name, _)| *name != names[i].0);
         debug_assert!((0..names.len()).all(told), "a name twice: {names:?}");
         let names = names.iter().map(|&(name, x)| (name, x.into()));
-        template::expand(&all.concat(), names.collect(), &[("READ", access)])
+        template::expand(&all.concat().replace("{READ}", access), names.collect())
     }
 
-    fn constants(&self, recipe: &Recipe) -> Vec<(&'static str, f64)> {
-        let mut all = vec![("WG", self.workgroup), ("OUT", self.out.code())];
-        if self.walk != Walk::Fill {
-            all.extend(self.acc.constants());
-        }
-        if self.walk.has_source() && self.acc.sum().is_none() {
-            all.push(("LAST", self.acc.prefers_last().into()));
-            all.push(("INDEX", self.acc.has_index().into()));
-        }
+    /// The values of the overrides that a text declares.
+    fn constants(&self, recipe: &Recipe, text: &str) -> Vec<(&'static str, f64)> {
+        let lines = text.lines();
+        let declared = lines.filter_map(|line| line.strip_prefix("override ")?.split(':').next());
+        let declared: Vec<&str> = declared.collect();
+        let mut all = vec![
+            ("WG", self.workgroup),
+            ("OUT", self.out.code()),
+            ("LAST", self.acc.prefers_last().into()),
+            ("INDEX", self.acc.has_index().into()),
+        ];
+        all.extend(self.acc.keys().constants());
         all.extend(&recipe.constants);
+        all.retain(|(name, _)| declared.contains(name));
         all.into_iter().map(|(name, x)| (name, x.into())).collect()
     }
 }

@@ -135,14 +135,8 @@ pub(super) fn used(text: &str) -> Vec<&'static str> {
     let mut used = std::collections::BTreeSet::new();
     for line in text.lines() {
         let code = line.split("//").next().unwrap_or_default();
-        for (at, _) in code.match_indices("P.") {
-            let before = code[..at].chars().next_back();
-            if before.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_') {
-                continue;
-            }
-            let name = &code[at + 2..];
-            let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-            let name = &name[..end.unwrap_or(name.len())];
+        let names = code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.');
+        for name in names.filter_map(|name| name.strip_prefix("P.")) {
             let field = Params::FIELDS.iter().position(|field| *field == name);
             used.insert(field.unwrap_or_else(|| panic!("no parameter {name}")));
         }
@@ -214,12 +208,9 @@ impl StrideTable {
 }
 
 /// A factor and a shift such that the high word of `n * factor`, shifted, is `n / size` for all
-/// n below 2^31. (Granlund and Montgomery, "Division by invariant integers using
+/// n below 2^31; `size` is 2 or more. (Granlund and Montgomery, "Division by invariant integers using
 /// multiplication", 1994, theorem 4.2 with one bit to spare.)
 fn reciprocal(size: u32) -> (u32, u32) {
-    if size < 2 {
-        return (0, 0);
-    }
     let shift = 32 - (size - 1).leading_zeros();
     let factor = (1u64 << (31 + shift)) / u64::from(size) + 1;
     (factor as u32, shift - 1)

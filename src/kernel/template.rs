@@ -2,7 +2,7 @@
 //! kernel is made.
 //!
 //! `//# for x in A..B`, `//# if E`, `//# else` and `//# end` stand on lines of their own and
-//! nest; `{E}` anywhere else becomes a number, or a word where its name has one. E is an expression over integers: names, literals,
+//! nest; `{E}` anywhere else becomes a number. E is an expression over integers: names, literals,
 //! parentheses and Rust's operators `+ - * / % >> & == != < <= > >=`. A `{` that no letter,
 //! digit or parenthesis follows is WGSL's own. Mistakes panic: the shaders are a part of the crate, and
 //! tests expand every one.
@@ -10,11 +10,11 @@
 /// The names that directives may use, the innermost last.
 pub(super) type Names<'a> = Vec<(&'a str, i64)>;
 
-/// The text with every directive carried out. `{W}` becomes the word that `words` has for W.
-pub(super) fn expand<'a>(text: &'a str, mut names: Names<'a>, words: &[(&str, &str)]) -> String {
+/// The text with every directive carried out.
+pub(super) fn expand<'a>(text: &'a str, mut names: Names<'a>) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let mut out = String::with_capacity(2 * text.len());
-    block(&lines, &mut names, words, &mut out);
+    block(&lines, &mut names, &mut out);
     out
 }
 
@@ -23,11 +23,11 @@ fn directive(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix("//#").map(str::trim)
 }
 
-fn block<'a>(lines: &[&'a str], names: &mut Names<'a>, words: &[(&str, &str)], out: &mut String) {
+fn block<'a>(lines: &[&'a str], names: &mut Names<'a>, out: &mut String) {
     let mut at = 0;
     while at < lines.len() {
         let Some(told) = directive(lines[at]) else {
-            line(lines[at], names, words, out);
+            line(lines[at], names, out);
             at += 1;
             continue;
         };
@@ -37,8 +37,8 @@ fn block<'a>(lines: &[&'a str], names: &mut Names<'a>, words: &[(&str, &str)], o
             let other = closing(&lines[at..end], "else");
             let (yes, no) = body.split_at(body.len().min(other.saturating_sub(1)));
             match value(condition, names) != 0 {
-                true => block(yes, names, words, out),
-                false => block(no.get(1..).unwrap_or(&[]), names, words, out),
+                true => block(yes, names, out),
+                false => block(no.get(1..).unwrap_or(&[]), names, out),
             }
         } else if let Some(range) = told.strip_prefix("for ") {
             let (name, range) = range.split_once(" in ").expect("for x in");
@@ -46,7 +46,7 @@ fn block<'a>(lines: &[&'a str], names: &mut Names<'a>, words: &[(&str, &str)], o
             let (first, last) = (value(first, names), value(last, names));
             for x in first..last {
                 names.push((name, x));
-                block(body, names, words, out);
+                block(body, names, out);
                 names.pop();
             }
         } else {
@@ -71,18 +71,15 @@ fn closing(lines: &[&str], wanted: &str) -> usize {
     lines.len()
 }
 
-/// A line of WGSL with its numbers and words put in.
-fn line(text: &str, names: &Names<'_>, words: &[(&str, &str)], out: &mut String) {
+/// A line of WGSL with its numbers put in.
+fn line(text: &str, names: &Names<'_>, out: &mut String) {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
         let ours = after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '(');
         match after.split_once('}').filter(|_| ours) {
             Some((expression, after)) => {
-                match words.iter().find(|(name, _)| *name == expression) {
-                    Some((_, word)) => out.push_str(word),
-                    None => out.push_str(&value(expression, names).to_string()),
-                }
+                out.push_str(&value(expression, names).to_string());
                 rest = after;
             }
             None => {
@@ -159,7 +156,7 @@ mod tests {
     use super::expand;
 
     fn expanded(text: &str) -> String {
-        expand(text, vec![("N", 3), ("ON", 1)], &[("W", "word")]).replace('\n', ";")
+        expand(text, vec![("N", 3), ("ON", 1)]).replace('\n', ";")
     }
 
     #[test]
@@ -178,10 +175,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_follow_the_order_of_operations_and_words_stand_for_themselves() {
+    fn numbers_follow_the_order_of_operations() {
         let text = "{1 + 2 * N} {(1 + 2) * N} {N - 1 - 1} {13 >> ON & 1} {7 / 2 % 2}";
         assert_eq!(expanded(text), "7 9 1 0 1;");
-        assert_eq!(expanded("{W} {N}{W}"), "word 3word;");
         assert_eq!(expanded("{N != 3}{N <= 3}{N >= 4}{2 < N}"), "0101;");
     }
 

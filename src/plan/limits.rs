@@ -12,6 +12,8 @@ pub(crate) const MAX_REGION: u64 = 1 << 30;
 const MAX_REGIONS: u64 = 1 << 16;
 /// Most dispatches of a plan: some hundred MiB of them.
 pub(crate) const MAX_DISPATCHES: u64 = 1 << 18;
+/// Most bytes of scratch that a dispatch sees: shaders number its words by 32 bits.
+const MAX_SCRATCH: u64 = 16 << 30;
 /// Most parts of a segment that tuning may ask for: one invocation may have to take them all, for each of the
 /// four outputs that share a word.
 pub(crate) const MAX_PARTS: u64 = 4096;
@@ -99,7 +101,8 @@ impl Caps {
     /// Partial results of that format that a dispatch may read or write. Scratch is whole vec4, and must not
     /// exceed a buffer.
     pub(crate) fn partials(&self, partial: StoreFormat) -> u64 {
-        self.binding_bytes.min(self.budget(false)) / 16 * 16 / partial.bytes()
+        let most = self.binding_bytes.min(self.budget(false)).min(MAX_SCRATCH);
+        most / 16 * 16 / partial.bytes()
     }
 
     /// Bytes that a dispatch may read or write: the submit budget. Strided reads cost four times as much.

@@ -68,27 +68,34 @@ impl Planner<'_> {
         from: u64,
         run: &Range<u64>,
     ) -> Result<(), Error> {
-        let wg = u64::from(self.caps.workgroup());
         let count = run.end - run.start;
-        let groups = self.caps.groups();
         // Invocations share the partials of an output while there are workgroups for it.
         let mut lanes = 1;
         // An invocation alone takes all outputs of a word.
         let each = u64::from(step.out.per_word()) * step.join_iterations(parts) + 1;
         let most = self.caps.most_iterations();
         for more in self.shared_by(step) {
-            let fits = more <= parts / 2 && (count + 4) * more <= groups * wg;
+            let fits = more <= parts / 2 && (count + 4) * more <= self.caps.most_invocations();
             let idle = count * lanes < self.caps.tuning.invocations;
             let crowded = parts > step.most_joined(most).saturating_mul(lanes);
             if fits && (idle || crowded || each > most) {
                 lanes = more;
             }
         }
-        let words = words(step.out, count);
         // Coarsening only where invocations do not share an output.
-        let taken = match lanes {
-            1 => self.items_per_invocation(words, each),
-            _ => 1,
+        let (taken, invocations, iterations) = match lanes {
+            1 => {
+                let words = words(step.out, count);
+                let taken = self.items_per_invocation(words, each);
+                (taken, words.div_ceil(taken), taken * each)
+            }
+            _ => {
+                // A result below a word may begin inside one.
+                let outputs = count + u64::from(step.out.per_word()) - 1;
+                let ends = u64::from(lanes.ilog2() + step.out.per_word() + 1);
+                let joined = step.join_iterations(parts.div_ceil(lanes));
+                (1, outputs * lanes, joined + ends)
+            }
         };
         let format = self.partial_format(step);
         let text = FinishText {
@@ -109,16 +116,7 @@ impl Planner<'_> {
         let partials = b.outer * b.inner * parts - run.start;
         let src = View::of(Slot::Partials, format, from + run.start, partials);
         let dst = View::of(step.dst, step.out, b.out + run.start, count);
-        if lanes == 1 {
-            let (invocations, iterations) = (words.div_ceil(taken), taken * each);
-            self.push(kernel, Some(src), dst, params, invocations, iterations)?;
-            return Ok(());
-        }
-        let ends = lanes.ilog2() + step.out.per_word() + 1;
-        let iterations = step.join_iterations(parts.div_ceil(lanes)) + u64::from(ends);
-        // A result below a word may begin inside one.
-        let outputs = count + u64::from(step.out.per_word()) - 1;
-        self.push(kernel, Some(src), dst, params, outputs * lanes, iterations)?;
+        self.push(kernel, Some(src), dst, params, invocations, iterations)?;
         Ok(())
     }
 }

@@ -113,11 +113,6 @@ impl Walk {
         }
     }
 
-    /// Whether it reads one source.
-    pub(crate) const fn has_source(self) -> bool {
-        !matches!(self, Walk::Fill | Walk::Elementwise(_))
-    }
-
     pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
         match self {
             Walk::Rows(text) => text.recipe(kernel),
@@ -192,18 +187,17 @@ impl Mapping {
 
     /// Whether a region of whole segments needs no partial results.
     pub(crate) fn is_direct(self, planner: &Planner<'_>, step: &Step, b: &Region) -> bool {
-        // Whether results below a word are written as whole words.
-        let owns_words = || match self {
-            Mapping::Each(_) | Mapping::Rows(_) => true,
-            Mapping::Columns(_) => (b.out * step.out.bytes()).is_multiple_of(4),
+        let written = || match (self, step.acc.is_both()) {
+            // The results of both may begin at different bytes of a word.
+            (Mapping::Rows(rows), true) => {
+                step.out.per_word() == 1 && rows.are_bound(planner, step)
+            }
+            (_, true) => false,
+            // Results below a word are written as whole words.
+            (Mapping::Columns(_), false) => (b.out * step.out.bytes()).is_multiple_of(4),
+            (_, false) => true,
         };
-        let wide = step.out.per_word() == 1;
-        // The results of both may begin at different bytes of a word.
-        let written = match (self, step.acc.is_both()) {
-            (Mapping::Rows(rows), true) => wide && rows.are_bound(planner, step),
-            (_, both) => !both && (wide || owns_words()),
-        };
-        self.parts() == 1 && written
+        self.parts() == 1 && written()
     }
 
     /// Invocations a region takes.

@@ -89,19 +89,14 @@ impl Rows {
             return None;
         }
         let fits = |words: u64, each: u64| {
-            let unit = 4 * words;
-            let read = [(step.at + b.at) * element, each * bytes]
-                .iter()
-                .all(|n| n.is_multiple_of(unit));
+            let (unit, taken, results) = (4 * words, each * bytes, each * out);
+            let begin = (step.at + b.at) * element;
+            let read = begin.is_multiple_of(unit) && taken.is_multiple_of(unit);
             // Results that are whole vec4 are written as such.
-            let grain = if (each * out).is_multiple_of(16) {
-                16
-            } else {
-                4
-            };
-            let written = (b.out * out).is_multiple_of(grain) && (each * out).is_multiple_of(4);
+            let grain = if results.is_multiple_of(16) { 16 } else { 4 };
+            let written = (b.out * out).is_multiple_of(grain) && results.is_multiple_of(4);
             // Elements of 64 bits are no single words.
-            read && written && each * bytes <= MOST_WHOLE && (words == 4 || element < 8)
+            read && written && taken <= MOST_WHOLE && (words == 4 || element < 8)
         };
         // Few rows by words rather than many by vec4.
         let (words, least) = [4, 1]
@@ -141,17 +136,8 @@ impl Rows {
             planner.aligned && begins && bytes.is_multiple_of(unit)
         };
         let wg = u64::from(caps.workgroup());
-        // A workgroup owns whole words of results.
-        let owned = if step.out.is_partial() {
-            1
-        } else {
-            step.out.per_word()
-        };
-        let most: u64 = 1
-            << (wg / u64::from(owned))
-                .min(tuning.row_lanes.into())
-                .max(1)
-                .ilog2();
+        // A workgroup owns whole words of results. All three are powers of two.
+        let most = (wg / u64::from(step.out.per_word())).min(tuning.row_lanes.into());
         // At least one unit is whole, wherever a row begins.
         let holds = |unit: u64| b.len >= 2 * (unit / element) - 1;
         // Telling which elements of a vec4 belong to a row costs more: an H200 takes rows of 1001 float32 at .97 by words and
@@ -360,29 +346,12 @@ impl Rows {
 impl RowsText {
     pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
         use Resource::{Destination, Params, Vecs, Words};
-        let key_bytes = if kernel.acc.bits() == 64 { 8 } else { 4 };
-        let out = kernel.out;
+        let (out, sum) = (kernel.out, kernel.acc.sum());
         let result_words = self.rows * out.bytes() as u32 / 4;
         let vecs = result_words.is_multiple_of(4) && self.rows > 0;
         let subwords = out.per_word() > 1 && self.rows == 0;
-        // What an invocation leaves to its team: a key, and a position beside it unless both fit a word.
-        let packed = kernel.acc.bits() < 32 && !self.looped;
-        let acc = match (kernel.acc.has_index(), packed) {
-            (true, true) => 4,
-            (true, false) if key_bytes == 8 => 16,
-            (true, false) => 8,
-            (false, _) => key_bytes,
-        };
-        let acc = match kernel.acc.sum() {
-            Some(_) => 0,
-            // Of both extremes also the signs.
-            None if kernel.acc.is_both() => 2 * acc + 8,
-            None => acc,
-        };
+        let shares = self.lanes > 1;
         let pieces = self.words.min(128 / kernel.acc.bits().max(32));
-        let shared = if self.lanes > 1 { acc } else { 0 };
-        let values = if subwords { 4 } else { 0 };
-        let sum = kernel.acc.sum();
         // What digits do not hold is read again, element by element.
         let by_words = self.masked || sum.is_some();
         let mut names = vec![
@@ -405,7 +374,6 @@ impl RowsText {
             ("COLUMNS", 1),
             ("SUMS", 1),
         ];
-        let shares = self.lanes > 1;
         names.extend(sum.iter().flat_map(|sum| sum.digit_names(false, shares)));
         let mut fragments = fragments!("access/units" "accumulate/team" "walk/rows");
         fragments.extend(match kernel.acc {
@@ -423,10 +391,12 @@ impl RowsText {
             (false, None) => fragments!("store/emit"),
             (false, Some(_)) => Vec::new(),
         });
-        let mut workgroup_bytes = kernel.workgroup * shared;
-        if let Some(sum) = sum.filter(|_| self.lanes > 1) {
-            workgroup_bytes = kernel.workgroup * sum.placed_bytes() + FAR_BYTES;
-        }
+        let left = match sum {
+            _ if !shares => 0,
+            Some(sum) => kernel.workgroup * sum.placed_bytes() + FAR_BYTES,
+            None => kernel.workgroup * self.left_bytes(kernel.acc),
+        };
+        let values = if subwords { 4 * kernel.workgroup } else { 0 };
         Recipe {
             fragments,
             bindings: match (self.words, by_words) {
@@ -437,8 +407,18 @@ impl RowsText {
             writes_vecs: vecs,
             writes_pairs: !vecs && !out.is_partial() && out.bytes() == 8,
             names,
-            workgroup_bytes: workgroup_bytes + kernel.workgroup * values,
+            workgroup_bytes: left + values,
             ..Recipe::default()
         }
+    }
+
+    /// Bytes that an invocation leaves to its team: a key, and a position beside it unless both fit a word.
+    fn left_bytes(self, acc: Accumulator) -> u32 {
+        let key = if acc.bits() == 64 { 8 } else { 4 };
+        let packed = acc.bits() < 32 && !self.looped;
+        let apart = acc.has_index() && !packed;
+        let best = if apart { 2 * key } else { key };
+        // Of both extremes also the signs.
+        if acc.is_both() { 2 * best + 8 } else { best }
     }
 }

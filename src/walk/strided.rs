@@ -75,10 +75,9 @@ impl Each {
         let sliced = self != Each::WHOLE;
         let items = b.outer * b.inner * self.slices;
         let words = words(step.out, items);
-        let each = match sliced {
-            true => step.iterations(self.slice) + 1,
-            false => u64::from(step.out.per_word()) * step.iterations(b.len) + 1,
-        };
+        // Parts leave partial results, which share no words.
+        let elements = self.slice.min(b.len);
+        let each = u64::from(step.out.per_word()) * step.iterations(elements) + 1;
         let taken = match sliced {
             true => 1,
             false => planner.items_per_invocation(words, each),
@@ -152,14 +151,9 @@ impl Planner<'_> {
 
 /// Most loop iterations of an invocation that walks `dims` dimensions, the kept ones included.
 fn iterations(kernel: &Kernel, share: Share, dims: u64, kept: u64) -> u64 {
-    let reduced = (dims - kept).max(1);
-    let taken = match kernel.acc.sum() {
-        Some(sum) => {
-            let beside = sum.elements().iterations(0);
-            (sum.elements().iterations(share.slice) - beside) * reduced + beside
-        }
-        None => share.slice * reduced,
-    };
+    let steps = share.slice * (dims - kept).max(1);
+    let sum = kernel.acc.sum();
+    let taken = sum.map_or(steps, |sum| sum.elements().iterations(steps));
     u64::from(kernel.out.per_word()) * (taken + dims + 1)
 }
 

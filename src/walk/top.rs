@@ -79,27 +79,27 @@ pub(crate) struct Lists {
 impl Lists {
     /// For the `k` best elements of each segment of a layout.
     pub(crate) fn of(planner: &Planner<'_>, layout: &StridedLayout, k: u64) -> Lists {
+        let caps = planner.caps;
         let len = planner.problem.reduced_len();
+        let outputs: u64 = layout.kept.iter().map(|a| a.size).product();
         let apart = layout
             .reduced
             .first()
             .map_or(0, |a| a.stride.unsigned_abs());
         // A software driver's invocations do not share what they read.
-        let alone = len <= ALONE || planner.caps.class == AdapterClass::Software;
+        let alone = len <= ALONE || caps.class == AdapterClass::Software;
         if k <= FEW && (alone || apart >= ACROSS) {
-            let outputs = layout.kept.iter().map(|a| a.size).product();
             let parts = planner.slices(outputs, len / ALONE);
-            let most = MAX_REGION.min(planner.caps.most_iterations() / 2);
+            let most = MAX_REGION.min(caps.most_iterations() / 2);
             let slice = len.div_ceil(parts).min(most).next_multiple_of(WHOLE);
             return Lists {
                 held: 0,
-                workgroup: planner.caps.workgroup(),
+                workgroup: caps.workgroup(),
                 slice,
                 entries: k,
             };
         }
         // Enough for the segment, where it is short.
-        let caps = planner.caps;
         let room = caps.workgroup_bytes.saturating_sub(BESIDE) / INVOCATION_BYTES;
         let most = WORKGROUP.min(caps.invocations).min(room).max(1);
         let most = 1 << most.ilog2();
@@ -107,8 +107,7 @@ impl Lists {
             let wanted = len.div_ceil(held).next_power_of_two();
             wanted.max(GROUPS[0]).min(most)
         };
-        let outputs: u64 = layout.kept.iter().map(|a| a.size).product();
-        let filled = outputs * len / HELD[0] >= planner.caps.tuning.invocations;
+        let filled = outputs * len / HELD[0] >= caps.tuning.invocations;
         let size = planner.problem.dtype().size();
         let whole = planner.aligned && layout.has_whole(WHOLE);
         let more = whole && filled && len >= SHARED * HELD[0];
@@ -206,6 +205,7 @@ impl Ranked {
         let row = self.first / self.inner * self.inner;
         let Range { start, end } = self.results;
         Params {
+            outputs: self.outputs as u32,
             best: self.k as u32,
             inner: self.inner as u32,
             first_output: (self.first - row) as u32,
@@ -330,7 +330,6 @@ impl Planner<'_> {
             len: len as u32,
             slices: parts as u32,
             slice: lists.slice as u32,
-            outputs: outputs as u32,
             entries: lists.entries as u32,
             lists: all as u32,
             first_list: first as u32,
@@ -424,11 +423,7 @@ impl Planner<'_> {
         let value = StoreFormat::value(self.problem.dtype());
         let dst = ranked.view(Slot::Output(0), value);
         let indices = ranked.view(Slot::Output(1), index);
-        let params = Params {
-            outputs: ranked.outputs as u32,
-            ..ranked.params()
-        };
-        self.gather_window(dst, indices, window, params)
+        self.gather_window(dst, indices, window, ranked.params())
     }
 }
 
