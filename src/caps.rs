@@ -125,11 +125,11 @@ impl Caps {
     }
 
     /// These caps with lower limits: the smaller of each is taken, so that a plan made with
-    /// the result runs on the device. Neither is lowered below what every plan needs: a binding of the offset alignment
-    /// and 16 bytes, one workgroup. Exact sums and TopK may need more.
+    /// the result runs on the device. Neither is lowered below what every plan needs: a binding of the offset alignment,
+    /// or of 16 bytes if that is less, and 16 bytes more; one workgroup. Exact sums and TopK may need more.
     #[must_use]
     pub fn lowered(&self, binding_bytes: u64, workgroups: u32) -> Caps {
-        let least = self.offset_alignment.saturating_add(16);
+        let least = self.offset_alignment.max(16).saturating_add(16);
         Caps {
             binding_bytes: self.binding_bytes.min(binding_bytes.max(least)),
             workgroups: self.workgroups.min(workgroups.max(1)),

@@ -101,13 +101,10 @@ impl Planner<'_> {
             return self.parts(whole);
         }
         let dims = &whole.dims;
+        let strides = &dims[dims.len() - 1].strides;
         let vecs = Unit {
             elements: in_vec,
-            splat: dims[dims.len() - 1]
-                .strides
-                .iter()
-                .map(|&s| s == 0)
-                .collect(),
+            splat: strides.iter().map(|&s| s == 0).collect(),
         };
         let units = whole.starts.iter().enumerate();
         let begin = units.map(|(i, at)| at / vecs.input(i) as i64);
@@ -125,16 +122,9 @@ impl Planner<'_> {
     }
 
     /// Cuts a part along its first dimension above 1, again and again, until bindings and dispatches can take what is
-    /// left and no buffer ends in it, and plans that.
+    /// left and no buffer ends in it, and plans that. A unit always fits: [`crate::Caps::suffice`].
     fn parts(&mut self, part: Part<'_>) -> Result<(), Error> {
         let unit = part.unit;
-        if !self.fits(unit, &[]) {
-            return Err(Error::Limit {
-                what: "a storage binding",
-                needed: self.caps.offset_alignment + 16,
-                limit: self.caps.binding_bytes,
-            });
-        }
         let (mut rest, mut planned) = (vec![part], 0);
         while let Some(mut part) = rest.pop() {
             let first = part.dims.iter().position(|d| d.size > 1);
@@ -265,12 +255,10 @@ fn by_whole_vecs(dims: &[Dim], origin: &[i64], in_vec: u64) -> bool {
 fn by_vec(dims: &[Dim], unit: &Unit) -> Vec<Dim> {
     let mut dims = dims.to_vec();
     let last = dims.len() - 1;
-    for (d, dim) in dims.iter_mut().enumerate() {
+    // Along the last dimension the stride stays: vec4 follow one another.
+    for dim in &mut dims[..last] {
         for (i, stride) in dim.strides.iter_mut().enumerate() {
-            // Along the last dimension the stride stays: vec4 follow one another.
-            if d < last {
-                *stride /= unit.input(i) as i64;
-            }
+            *stride /= unit.input(i) as i64;
         }
     }
     dims[last].size /= unit.elements;
@@ -283,7 +271,7 @@ fn merged(problem: &Problem) -> Vec<Dim> {
     let output = &problem.outputs()[0].shape;
     let inputs = problem.inputs();
     let mut dims: Vec<Dim> = Vec::new();
-    for (d, &size) in output.iter().enumerate() {
+    for (d, &size) in output.iter().enumerate().filter(|(_, size)| **size > 1) {
         let stride = |(i, shape): (usize, &Vec<u64>)| {
             let own = (d + shape.len()).checked_sub(output.len());
             match (own.filter(|&d| shape[d] != 1), problem.layout(i)) {
@@ -293,17 +281,10 @@ fn merged(problem: &Problem) -> Vec<Dim> {
             }
         };
         let strides: Vec<i64> = inputs.iter().enumerate().map(stride).collect();
-        if size == 1 {
-            continue;
-        }
+        let over = |s: &i64| s.checked_mul(size as i64);
+        let over: Option<Vec<i64>> = strides.iter().map(over).collect();
         match dims.last_mut() {
-            Some(before)
-                if before
-                    .strides
-                    .iter()
-                    .zip(&strides)
-                    .all(|(b, s)| s.checked_mul(size as i64) == Some(*b)) =>
-            {
+            Some(before) if over.as_ref() == Some(&before.strides) => {
                 before.size *= size;
                 before.strides = strides;
             }

@@ -6,7 +6,7 @@
 
 use crate::kernel::params::StrideTable;
 use crate::plan::limits::dispatches;
-use crate::plan::splits::{BufferSplits, inside, longest};
+use crate::plan::splits::{inside, longest};
 use crate::problem::elements;
 use crate::{Dim, Error, Problem};
 
@@ -51,32 +51,27 @@ impl StridedLayout {
         for (d, &size) in shape.iter().enumerate().filter(|(_, size)| **size != 1) {
             let dense = elements(&shape[d + 1..]) as i64;
             let stride = view.map_or(dense, |view| view.strides[d]);
+            let axis = Axis { size, stride };
             let reduced = !problem.is_copy() && problem.reduced()[d];
+            let inner = problem.k().is_some() && problem.reduced()[..d].contains(&true);
             match reduced {
-                true if problem.op().is_index() => layout.reduced.push(Axis { size, stride }),
+                true if problem.op().is_index() => layout.reduced.push(axis),
                 // In a sum, every repetition counts.
-                true if stride == 0 && problem.op().is_sum() => {
-                    layout.reduced.push(Axis { size, stride });
-                }
-                true => layout.unordered(Axis { size, stride }),
+                true if stride == 0 && problem.op().is_sum() => layout.reduced.push(axis),
+                true => layout.unordered(axis),
                 // Results of TopK lie between those of outer and of inner dimensions.
-                false
-                    if problem.k().is_some()
-                        && problem.reduced()[..d].contains(&true)
-                        && !between =>
-                {
+                false if inner && !between => {
                     between = true;
-                    layout.kept.push(Axis { size, stride });
+                    layout.kept.push(axis);
                 }
-                false => push(&mut layout.kept, Axis { size, stride }),
+                false => push(&mut layout.kept, axis),
             }
         }
         if !problem.op().is_index() {
             layout.reduced.sort_by_key(|a| std::cmp::Reverse(a.stride));
-            let sorted = std::mem::take(&mut layout.reduced);
-            sorted
-                .into_iter()
-                .for_each(|a| push(&mut layout.reduced, a));
+            for axis in std::mem::take(&mut layout.reduced) {
+                push(&mut layout.reduced, axis);
+            }
         }
         layout
     }
@@ -99,10 +94,8 @@ impl StridedLayout {
     /// in the order of the output.
     pub(crate) fn contiguous(&self) -> Option<Vec<Dim>> {
         let kept = self.kept.iter().map(|a| (*a, false));
-        let mut all: Vec<_> = kept
-            .chain(self.reduced.iter().map(|a| (*a, true)))
-            .collect();
-        let falls = |pair: &[Axis]| pair[0].stride > pair[1].stride;
+        let reduced = self.reduced.iter().map(|a| (*a, true));
+        let mut all: Vec<_> = kept.chain(reduced).collect();
         all.sort_by_key(|(a, _)| std::cmp::Reverse(a.stride));
         let mut next = 1;
         for (axis, _) in all.iter().rev() {
@@ -111,11 +104,8 @@ impl StridedLayout {
             }
             next *= axis.size as i64;
         }
-        let dim = |(axis, reduced): (Axis, bool)| Dim {
-            size: axis.size,
-            reduced,
-        };
-        let ordered = self.kept.windows(2).all(falls);
+        let dim = |(Axis { size, .. }, reduced)| Dim { size, reduced };
+        let ordered = self.kept.is_sorted_by(|a, b| a.stride > b.stride);
         ordered.then(|| all.into_iter().map(dim).collect())
     }
 
@@ -208,31 +198,16 @@ impl Part {
 
 /// Cuts dimensions into parts of at most these sizes. All sizes after the first one above 1 are whole
 /// dimensions.
-pub(crate) fn parts(axes: &[Axis], sizes: &[u64]) -> Vec<Part> {
-    let mut all = vec![Part {
+fn parts(axes: &[Axis], most: &[u64]) -> Vec<Part> {
+    let all = Part {
         at: 0,
         place: 0,
-        sizes: Vec::new(),
-    }];
-    for (axis, &most) in axes.iter().zip(sizes) {
-        let mut longer = Vec::new();
-        for part in &all {
-            let mut from = 0;
-            while from < axis.size {
-                let count = most.min(axis.size - from);
-                let mut sizes = part.sizes.clone();
-                sizes.push(count);
-                longer.push(Part {
-                    at: part.at + from as i64 * axis.stride,
-                    place: part.place * axis.size + from,
-                    sizes,
-                });
-                from += count;
-            }
-        }
-        all = longer;
-    }
-    all
+        sizes: axes.iter().map(|a| a.size).collect(),
+    };
+    let fits = |part: &Part| part.sizes.iter().zip(most).all(|(size, most)| size <= most);
+    let parts = all.divided(axes, fits);
+    // One element fits.
+    parts.flatten().collect()
 }
 
 /// Halves the first size above 1.
@@ -340,16 +315,17 @@ pub(crate) struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    /// Windows of at most these sizes, of the kept and of the reduced dimensions.
+    /// Windows of at most these sizes, of the kept and of the reduced dimensions. The input is cut at `cuts`; no window
+    /// has outputs from both sides of one of `outputs`.
     pub(crate) fn new(
         layout: &'a StridedLayout,
         [kept, reduced]: [Vec<u64>; 2],
-        splits: &'a BufferSplits,
+        cuts: &'a [u64],
+        outputs: &[u64],
     ) -> Groups<'a> {
-        let outputs = splits.outputs();
         let written = |part: &Part| {
             let range = part.place..part.place + part.elements();
-            inside(&outputs, &range).next().is_none()
+            inside(outputs, &range).next().is_none()
         };
         let all = parts(&layout.kept, &kept);
         let uncut = all.iter().flat_map(|p| p.divided(&layout.kept, &written));
@@ -360,7 +336,7 @@ impl<'a> Groups<'a> {
             layout,
             kept,
             reduced: parts(&layout.reduced, &reduced),
-            cuts: splits.input(0),
+            cuts,
             tried: 0,
         }
     }

@@ -30,31 +30,24 @@ const LEAST_WORKGROUP: u32 = 4;
 impl Caps {
     /// Refuses a tuning without a plan, limits below what every plan needs, and those that no device has. `buffers` are the least
     /// storage buffers of a kernel.
-    pub(crate) fn suffice(&self, buffers: u64) -> Result<(), Error> {
+    pub(crate) fn suffice(&self, buffers: u32) -> Result<(), Error> {
         self.tuning.check()?;
         let alignment = self.offset_alignment;
         if !(alignment.is_power_of_two() && alignment <= 1 << 16) {
             return Err(Error::OffsetAlignment { alignment });
         }
-        let [least, bytes, iterations] = [
-            LEAST_WORKGROUP,
-            INVOCATION_BYTES * LEAST_WORKGROUP,
-            MESA_ITERATIONS,
-        ]
-        .map(u64::from);
-        let memory = self.workgroup_bytes.into();
-        let most = self.most_iterations();
-        Error::within("a storage binding", alignment + 16, self.binding_bytes)?;
+        let narrow = |what, least: u32, limit: u32| Error::within(what, least.into(), limit.into());
+        let bytes = INVOCATION_BYTES * LEAST_WORKGROUP;
+        let most = self.iterations.unwrap_or(u32::MAX);
+        // Two partial results of 16 bytes are bound together: those of both extremes.
+        let binding = alignment.max(16) + 16;
+        Error::within("a storage binding", binding, self.binding_bytes)?;
         Error::within("a buffer", 16, self.buffer_bytes)?;
-        Error::within("workgroups of a dispatch", 1, self.workgroups.into())?;
-        Error::within("a workgroup", least, self.invocations.into())?;
-        Error::within("bytes of workgroup memory", bytes, memory)?;
-        Error::within("loop iterations of an invocation", iterations, most)?;
-        Error::within(
-            "storage buffers of a shader",
-            buffers,
-            self.storage_buffers.into(),
-        )
+        narrow("workgroups of a dispatch", 1, self.workgroups)?;
+        narrow("a workgroup", LEAST_WORKGROUP, self.invocations)?;
+        narrow("bytes of workgroup memory", bytes, self.workgroup_bytes)?;
+        narrow("loop iterations of an invocation", MESA_ITERATIONS, most)?;
+        narrow("storage buffers of a shader", buffers, self.storage_buffers)
     }
 
     /// Refuses bindings that are too small for a partial result of that format at any offset.

@@ -119,16 +119,13 @@ impl Plan {
             caps.hold(StoreFormat::PartialSum(sum.partial_words()))?;
         }
         planner.problem()?;
-        let mut plan = Plan {
+        let passes = planner.passes;
+        Ok(Plan {
             problem: problem.to_string(),
-            parts: parts(&planner.passes, caps.budget(false)),
-            passes: planner.passes,
-            scratch: Default::default(),
-        };
-        plan.scratch = Slot::SCRATCH.map(|slot| plan.used(slot));
-        let most = caps.most_iterations();
-        debug_assert!(plan.passes.iter().all(|p| p.iterations <= most));
-        Ok(plan)
+            scratch: Slot::SCRATCH.map(|slot| used(&passes, slot)),
+            parts: parts(&passes, caps.budget(false)),
+            passes,
+        })
     }
 
     /// The dispatches, in order: of the module [`crate::unstable`], which semantic versioning does not cover.
@@ -158,13 +155,13 @@ impl Plan {
         let buffers = all.flat_map(|(slot, bytes)| Scratch::of(slot, bytes, caps));
         buffers.collect()
     }
+}
 
-    /// Bytes of a slot that passes read or write, in whole vec4.
-    fn used(&self, slot: Slot) -> u64 {
-        let views = self.passes.iter().flat_map(|p| p.read().chain([&p.dst]));
-        let ends = views.filter(|v| v.slot == slot).map(|v| v.offset + v.bytes);
-        ends.max().unwrap_or(0).next_multiple_of(16)
-    }
+/// Bytes of a slot that passes read or write, in whole vec4.
+fn used(passes: &[Pass], slot: Slot) -> u64 {
+    let views = passes.iter().flat_map(|p| p.read().chain([&p.dst]));
+    let ends = views.filter(|v| v.slot == slot).map(|v| v.offset + v.bytes);
+    ends.max().unwrap_or(0).next_multiple_of(16)
 }
 
 /// Groups passes into parts: each takes as many as the budget allows, at least one.

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::kernel::Accumulator;
 use crate::plan::limits::{MAX_REGION, dispatches};
 use crate::plan::pass::Slot;
-use crate::plan::splits::{self, Partition, Region};
+use crate::plan::splits::{self, Ends, Partition, Region};
 use crate::plan::step::{Planner, Step};
 use crate::walk::strided::Each;
 use crate::walk::{self, Mapping};
@@ -44,9 +44,13 @@ impl Planner<'_> {
         if input.is_empty() && outputs.is_empty() {
             return Ok(partitions);
         }
-        let choose = |b: &Region| walk::choose(self, step, b);
-        let most = self.partials(step);
-        let partitions = splits::cut(partitions, &input, &outputs, most, &choose);
+        let ends = Ends {
+            input: &input,
+            outputs: &outputs,
+            most: self.partials(step),
+            choose: &|b| walk::choose(self, step, b),
+        };
+        let partitions = ends.cut(partitions);
         dispatches(partitions.iter().map(|g| g.regions.len() as u64).sum())?;
         Ok(partitions)
     }
@@ -81,9 +85,6 @@ impl Planner<'_> {
         let seen = self.caps.elements(element).min(MAX_REGION);
         let seen = seen.min(self.caps.budget(inner > 1) / element);
         let alone = self.alone(step);
-        let whole = len
-            .checked_mul(inner)
-            .is_some_and(|m| m <= seen && inner <= written);
         let one = Region::new(1, len, inner);
         let of_len = |len: u64| {
             let len = len.min(seen / inner).max(1);
@@ -92,7 +93,7 @@ impl Planner<'_> {
         // By the walk of a segment that several invocations share.
         let reach = of_len(len.min(alone.saturating_mul(4))).reach(self, step);
         let too_long = len > alone && of_len(len.min(reach)).is_each();
-        let whole = whole && len <= reach;
+        let whole = len * inner <= seen && inner <= written && len <= reach;
         if whole && !too_long {
             let most = (seen / (len * inner)).min(written / inner);
             return self.matrices(step, &one, most.min(step.outer));
@@ -144,11 +145,8 @@ impl Planner<'_> {
         let parts = len.div_ceil(part.len);
         let partials = parts.saturating_mul(walk::choose(self, step, part).parts());
         // Each is written, and read by the next region or by the last pass; with values also by a pass of its own.
-        let times = if self.value_beside_index().is_some() {
-            4
-        } else {
-            2
-        };
+        let values = self.value_beside_index().is_some();
+        let times = if values { 4 } else { 2 };
         let moved = partials.saturating_mul(times * self.partial_format(step).bytes());
         if len == 1 || inner == 1 || moved <= len * element / 8 {
             return Ok(None);
@@ -156,25 +154,24 @@ impl Planner<'_> {
         let seen = self.caps.elements(element).min(MAX_REGION);
         let cut = !self.source_ends(step)?.is_empty();
         let regions = parts.saturating_mul(inner.div_ceil(part.inner)).max(4);
-        let [gathered, spanned, copied] = [Way::Gathered, Way::Spanned, Way::Copied];
-        let ways = match self.gathers(step) {
-            true => vec![(gathered, seen / len, 2 * regions)],
-            // A binding sees what lies between its first column and its last.
-            false => vec![
-                (spanned, seen.saturating_sub((len - 1) * inner), 2 * regions),
-                // A copy is written and read.
-                (
-                    copied,
-                    seen.min(self.caps.piece_bytes() / element) / len,
-                    MOST_COPIES / len / outer,
-                ),
-            ],
+        let ways: &[Way] = match self.gathers(step) {
+            true => &[Way::Gathered],
+            false => &[Way::Spanned, Way::Copied],
         };
-        for (way, most, pieces) in ways {
-            let possible = match way {
-                Way::Gathered => true,
-                Way::Spanned => !cut && len < MOST_SPANNED_ROWS,
-                Way::Copied => step.src == Slot::Input(0) && moved > 2 * len * element,
+        for &way in ways {
+            let (possible, most, pieces) = match way {
+                Way::Gathered => (true, seen / len, 2 * regions),
+                // A binding sees what lies between its first column and its last.
+                Way::Spanned => {
+                    let most = seen.saturating_sub((len - 1) * inner);
+                    (!cut && len < MOST_SPANNED_ROWS, most, 2 * regions)
+                }
+                // A copy is written and read.
+                Way::Copied => {
+                    let pays = step.src == Slot::Input(0) && moved > 2 * len * element;
+                    let most = seen.min(self.caps.piece_bytes() / element) / len;
+                    (pays, most, MOST_COPIES / len / outer)
+                }
             };
             let region = |width| Region {
                 inner: width,

@@ -45,7 +45,7 @@ impl Planner<'_> {
             };
         }
         for (i, b) in partition.regions.iter().enumerate() {
-            self.partials_pass(step, &first, mapping, b, i > 0)?;
+            self.partials_pass(step, partition, b, i > 0)?;
             if let Some(value) = value {
                 self.finish(step, &first, parts, &partition.runs_of(b))?;
                 self.gather(step, value, partition, b)?;
@@ -66,16 +66,15 @@ impl Planner<'_> {
         }
     }
 
-    /// The passes over a region that leave its partial results, or merge them with those that are there. `first` is the
-    /// first region of the same segments, and `mapping` its own.
-    pub(crate) fn partials_pass(
+    /// The passes over a region of a partition that leave its partial results, or merge them with those that are there.
+    fn partials_pass(
         &mut self,
         step: &Step,
-        first: &Region,
-        mapping: Mapping,
+        partition: &Partition,
         b: &Region,
         merge: bool,
     ) -> Result<(), Error> {
+        let (first, mapping) = (partition.regions[0], partition.mapping);
         let partials = self.partials_of(*step);
         let own = match b.inner < first.inner {
             _ if !merge && mapping.leaves_partials() => mapping,

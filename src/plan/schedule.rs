@@ -33,7 +33,9 @@ impl Planner<'_> {
             return self.fill(0, StoreFormat::value(dtype), nothing, outputs);
         }
         let view = StridedLayout::whole(problem);
-        let Some(dims) = view.contiguous() else {
+        // An axis that repeats one element, or has only one, leaves nothing to compare.
+        let single = problem.op().is_index() && view.repeats() && !self.partial;
+        let Some(dims) = view.contiguous().filter(|_| !single) else {
             return match problem.op() {
                 Op::Extremes => self.extremes(&view, outputs),
                 _ => self.view(&view, outputs),
@@ -41,18 +43,11 @@ impl Planner<'_> {
         };
         (self.dims, self.first) = (dims, view.first);
         self.aligned &= (view.first * dtype.size()).is_multiple_of(16);
-        if problem.op() == Op::Extremes {
-            if self.one_axis(1)[1] == 1 {
-                return self.extremes(&view, outputs);
-            }
-            return self.extremes_of_rows(outputs);
-        }
-        if problem.is_copy() {
-            return self.copy(outputs);
-        }
-        match problem.op().is_index() {
-            true => self.index(outputs),
-            false => self.values(outputs),
+        match problem.op() {
+            Op::Extremes => self.extremes_of_rows(outputs),
+            _ if problem.is_copy() => self.copy(outputs),
+            op if op.is_index() => self.index(outputs),
+            _ => self.values(outputs),
         }
     }
 
@@ -68,59 +63,37 @@ impl Planner<'_> {
     }
 
     fn values(&mut self, outputs: u64) -> Result<(), Error> {
-        let mut dims = self.dims.clone();
-        let mut src = Slot::Input(0);
-        let steps = dims.iter().filter(|d| d.reduced).count();
-        if steps == 0 {
-            // Nothing is combined, but values are still canonicalized.
-            let step = self.step(src, Slot::Output(0), [outputs, 1, 1]);
-            return self.reduce(&self.last(step));
-        }
+        let steps = self.dims.iter().filter(|d| d.reduced).count();
         if steps > 1 && self.problem.op().is_sum() {
             // A sum would be rounded between two steps.
-            let step = self.step(src, Slot::Output(0), [outputs, 1, 1]);
+            let step = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
             let layout = StridedLayout::whole(self.problem);
             return self.search(&self.last(step), &layout, None);
         }
-        for done in 0..steps {
+        let mut src = Slot::Input(0);
+        for done in 0..steps.saturating_sub(1) {
             // The longest first: then the next step has the least to read.
-            let reduced = dims.iter().enumerate().filter(|(_, d)| d.reduced);
+            let reduced = self.dims.iter().enumerate().filter(|(_, d)| d.reduced);
             let longest = reduced.max_by_key(|(i, d)| (d.size, *i));
             let Some(at) = longest.map(|(i, _)| i) else {
                 break;
             };
-            let dst = match done + 1 == steps {
-                true => Slot::Output(0),
-                false => Slot::Temp(done % 2),
-            };
-            let step = self.step(src, dst, along(&dims, at));
-            match done + 1 == steps {
-                true => self.reduce(&self.last(step))?,
-                false => self.reduce(&step)?,
-            }
+            let dst = Slot::Temp(done % 2);
+            self.reduce(&self.step(src, dst, along(&self.dims, at)))?;
             src = dst;
-            dims.remove(at);
+            self.dims.remove(at);
         }
-        Ok(())
+        // Where nothing is reduced, values are still canonicalized.
+        let step = self.step(src, Slot::Output(0), self.one_axis(outputs));
+        self.reduce(&self.last(step))
     }
 
     fn index(&mut self, outputs: u64) -> Result<(), Error> {
-        let shape = self.one_axis(outputs);
-        let step = self.index_step(shape);
+        let step = self.index_step(self.one_axis(outputs));
         let value = self.value_beside_index();
         for partition in self.partitions(&step, self.results_per_dispatch(&step, value))? {
             let before = self.passes.len();
-            if shape[1] > 1 || self.partial {
-                self.reduce_partition(&step, &partition, value)?;
-            } else {
-                let first = partition.regions[0].out;
-                self.fill_range(0, step.out, 0, first, partition.outputs())?;
-                if let Some(value) = value {
-                    for b in &partition.regions {
-                        self.gather(&step, value, &partition, b)?;
-                    }
-                }
-            }
+            self.reduce_partition(&step, &partition, value)?;
             self.hold(before);
         }
         Ok(())

@@ -116,10 +116,6 @@ impl Partition {
         }
     }
 
-    pub(crate) fn outputs(&self) -> u64 {
-        self.regions[0].outer * self.regions[0].inner
-    }
-
     /// The parts of the runs that are outputs of a region.
     pub(crate) fn runs_of(&self, b: &Region) -> Vec<Range<u64>> {
         let begin = b.out - self.regions[0].out;
@@ -158,43 +154,33 @@ pub(crate) fn runs(cuts: &[u64], range: Range<u64>) -> Vec<Range<u64>> {
     ends.map(run).collect()
 }
 
-/// Cuts partitions so that no region reaches across a cut of its input, counted from the step's first
-/// element, and no run of outputs across a cut of the outputs. A partition that is cut has at most `most`
-/// outputs, because they go through partials. `choose` says how a region is walked.
-pub(crate) fn cut(
-    partitions: Vec<Partition>,
-    input: &[u64],
-    outputs: &[u64],
-    most: u64,
-    choose: &dyn Fn(&Region) -> Mapping,
-) -> Vec<Partition> {
-    let cuts = Ends {
-        input,
-        outputs,
-        most,
-        choose,
-    };
-    let mut all = Vec::new();
-    for partition in partitions {
-        match &partition.regions[..] {
-            // Copies are cut where they are made.
-            _ if partition.copied => all.push(partition),
-            [one] if one.outer > 1 => cuts.matrices(one, &mut all),
-            regions => cuts.segments(regions, &mut all),
-        }
-    }
-    all
-}
-
 /// Where the tensors of a step are cut.
-struct Ends<'a> {
-    input: &'a [u64],
-    outputs: &'a [u64],
-    most: u64,
-    choose: &'a dyn Fn(&Region) -> Mapping,
+pub(crate) struct Ends<'a> {
+    /// Counted from the step's first element.
+    pub input: &'a [u64],
+    pub outputs: &'a [u64],
+    /// Most outputs of a partition that is cut, because they go through partials.
+    pub most: u64,
+    /// How a region is walked.
+    pub choose: &'a dyn Fn(&Region) -> Mapping,
 }
 
 impl Ends<'_> {
+    /// Cuts partitions so that no region reaches across a cut of its input, and no run of outputs across a cut of the
+    /// outputs.
+    pub(crate) fn cut(&self, partitions: Vec<Partition>) -> Vec<Partition> {
+        let mut all = Vec::new();
+        for partition in partitions {
+            match &partition.regions[..] {
+                // Copies are cut where they are made.
+                _ if partition.copied => all.push(partition),
+                [one] if one.outer > 1 => self.matrices(one, &mut all),
+                regions => self.segments(regions, &mut all),
+            }
+        }
+        all
+    }
+
     fn partition(&self, regions: Vec<Region>) -> Partition {
         let mapping = (self.choose)(&regions[0]);
         Partition::of(regions, self.outputs, mapping)
@@ -274,10 +260,8 @@ fn sorted(points: impl Iterator<Item = u64>) -> Vec<u64> {
 fn rows(b: &Region, input: &[u64], whole: &mut Vec<Region>, parts: &mut Vec<Region>) {
     let end = b.at + b.len * b.inner;
     let mut push = |range: Range<u64>| {
-        let (row, column) = (
-            (range.start - b.at) / b.inner,
-            (range.start - b.at) % b.inner,
-        );
+        let place = range.start - b.at;
+        let (row, column) = (place / b.inner, place % b.inner);
         let elements = range.end - range.start;
         let part = elements < b.inner || column > 0;
         let to: &mut Vec<Region> = if part { parts } else { whole };
@@ -293,24 +277,14 @@ fn rows(b: &Region, input: &[u64], whole: &mut Vec<Region>, parts: &mut Vec<Regi
     };
     for run in runs(input, b.at..end) {
         // The end of a row, whole rows, and the beginning of one.
-        let row = |p: u64, up: bool| {
-            let rows = if up {
-                (p - b.at).div_ceil(b.inner)
-            } else {
-                (p - b.at) / b.inner
-            };
-            b.at + rows * b.inner
-        };
-        let (first, last) = (row(run.start, true), row(run.end, false));
+        let first = b.at + (run.start - b.at).next_multiple_of(b.inner);
+        let last = run.end - (run.end - b.at) % b.inner;
         if first > last {
             push(run);
             continue;
         }
-        let pieces = [run.start..first, first..last, last..run.end];
-        pieces
-            .into_iter()
-            .filter(|p| !p.is_empty())
-            .for_each(&mut push);
+        let pieces = [run.start..first, first..last, last..run.end].into_iter();
+        pieces.filter(|p| !p.is_empty()).for_each(&mut push);
     }
 }
 
@@ -319,19 +293,20 @@ mod tests {
     use super::*;
     use crate::walk::strided::Each;
 
-    fn one(outer: u64, len: u64, inner: u64) -> Partition {
-        let b = Region::new(outer, len, inner);
-        Partition::of(vec![b], &[], each(&b))
-    }
-
-    fn each(_: &Region) -> Mapping {
-        Mapping::Each(Each::WHOLE)
-    }
-
     /// A group's regions (at, out, outer, len, inner, base) and the ends of its runs.
     type Shape = (Vec<[u64; 6]>, Vec<u64>);
 
-    fn shape(partitions: &[Partition]) -> Vec<Shape> {
+    /// The partitions that one of `outer` x `len` x `inner` elements is cut into.
+    fn cut([outer, len, inner]: [u64; 3], input: &[u64], outputs: &[u64], most: u64) -> Vec<Shape> {
+        let each = |_: &Region| Mapping::Each(Each::WHOLE);
+        let one = Region::new(outer, len, inner);
+        let ends = Ends {
+            input,
+            outputs,
+            most,
+            choose: &each,
+        };
+        let partitions = ends.cut(vec![Partition::of(vec![one], &[], each(&one))]);
         let fields = |b: &Region| [b.at, b.out, b.outer, b.len, b.inner, b.base];
         let ends = |g: &Partition| g.runs.iter().map(|r| r.end).collect();
         let group = |g: &Partition| (g.regions.iter().map(fields).collect(), ends(g));
@@ -345,7 +320,7 @@ mod tests {
 
     #[test]
     fn rows_are_cut_between_elements_and_matrices_between_each_other() {
-        let cut = shape(&cut(vec![one(4, 10, 1)], &[10, 27], &[], 100, &each));
+        let cut = cut([4, 10, 1], &[10, 27], &[], 100);
         let regions: Vec<_> = cut.into_iter().map(|(regions, _)| regions).collect();
         assert_eq!(
             regions,
@@ -360,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_row_of_columns_is_cut_and_joins_the_others() {
-        let cut = shape(&cut(vec![one(1, 6, 4)], &[10], &[3], 100, &each));
+        let cut = cut([1, 6, 4], &[10], &[3], 100);
         let regions = vec![
             [12, 0, 1, 3, 4, 3],
             [0, 0, 1, 2, 4, 0],
@@ -372,15 +347,15 @@ mod tests {
 
     #[test]
     fn where_every_row_is_cut_the_outputs_are_cut_as_well() {
-        let cut = shape(&cut(vec![one(1, 2, 5)], &[2, 6], &[], 100, &each));
+        let cut = cut([1, 2, 5], &[2, 6], &[], 100);
         assert_eq!(cut, [column(0, 1), column(1, 1), column(2, 3)]);
     }
 
     #[test]
     fn more_outputs_than_partials_are_cut_only_if_they_need_partials() {
-        let narrow = shape(&cut(vec![one(1, 2, 5)], &[5], &[], 3, &each));
+        let narrow = cut([1, 2, 5], &[5], &[], 3);
         assert_eq!(narrow, [column(0, 3), column(3, 2)]);
-        let whole = shape(&cut(vec![one(1, 2, 5)], &[], &[], 3, &each));
+        let whole = cut([1, 2, 5], &[], &[], 3);
         assert_eq!(whole, [(vec![[0, 0, 1, 2, 5, 0]], vec![5])]);
     }
 }

@@ -11,7 +11,6 @@ use crate::plan::splits::{BufferSplits, Region};
 use crate::sums::Sum;
 use crate::walk::Walk;
 use crate::{Caps, Dim, Error, IndexType, Op, Order, Problem};
-use std::ops::Range;
 
 /// The reduction of one group of neighbouring dimensions.
 #[derive(Clone, Copy, Debug)]
@@ -30,38 +29,36 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// The exact sum that its kernels make, if they make one.
-    fn sum(&self) -> Option<Sum> {
+    /// What its kernels make.
+    fn made(&self) -> Accumulator {
         match self.out.is_partial() {
-            true => self.acc.partial().sum(),
-            false => self.acc.sum(),
+            true => self.acc.partial(),
+            false => self.acc,
         }
     }
 
     /// Iterations of an invocation that takes so many elements one by one and writes what it has.
     pub(crate) fn iterations(&self, elements: u64) -> u64 {
-        let sum = self.sum();
+        let sum = self.made().sum();
         sum.map_or(elements + 1, |sum| sum.elements().iterations(elements))
     }
 
     /// Elements that an invocation may take one by one in so many iterations.
     pub(crate) fn most_elements(&self, iterations: u64) -> u64 {
-        let sum = self.sum();
+        let sum = self.made().sum();
         sum.map_or(iterations, |sum| sum.elements().most(iterations))
     }
 
     /// Partial results that an invocation may join in so many iterations.
     pub(crate) fn most_joined(&self, iterations: u64) -> u64 {
-        let sum = self.sum();
+        let sum = self.made().sum();
         sum.map_or(iterations, |sum| sum.partials().most(iterations))
     }
 
     /// Iterations of an invocation that makes a result of so many partial ones.
     pub(crate) fn join_iterations(&self, parts: u64) -> u64 {
-        match self.sum() {
-            Some(sum) => sum.partials().iterations(parts),
-            None => parts + 2,
-        }
+        let sum = self.made().sum();
+        sum.map_or(parts + 2, |sum| sum.partials().iterations(parts))
     }
 }
 
@@ -236,10 +233,7 @@ impl<'a> Planner<'a> {
     pub(crate) fn kernel_of(&self, step: &Step, walk: Walk) -> Kernel {
         Kernel {
             walk,
-            acc: match step.out.is_partial() {
-                true => step.acc.partial(),
-                false => step.acc,
-            },
+            acc: step.made(),
             out: step.out,
             beside: step.beside.filter(|_| !step.out.is_partial()),
             workgroup: self.caps.workgroup(),
@@ -419,18 +413,10 @@ pub(crate) fn region_params(b: &Region) -> Params {
     }
 }
 
-/// Where a region's results go: its place in a result, or the start of the partials.
-pub(crate) fn dst_view(step: &Step, b: &Region, parts: u64) -> View {
-    part_view(step, b, 0..b.outer * b.inner * parts)
-}
-
-/// Where some of a region's results go.
-pub(crate) fn part_view(step: &Step, b: &Region, part: Range<u64>) -> View {
-    let count = part.end - part.start;
-    match step.dst {
-        Slot::Partials => View::of(step.dst, step.out, part.start, count),
-        _ => View::of(step.dst, step.out, b.out + part.start, count),
-    }
+/// Where the first `count` results of a region go: its place in a result, or the start of the partials.
+pub(crate) fn dst_view(step: &Step, b: &Region, count: u64) -> View {
+    let at = if step.dst == Slot::Partials { 0 } else { b.out };
+    View::of(step.dst, step.out, at, count)
 }
 
 /// Words that results touch, one more where they may begin inside a word.

@@ -6,7 +6,7 @@ use crate::kernel::StoreFormat;
 use crate::plan::layout::{Groups, Part, StridedLayout, Window, count, halve};
 use crate::plan::limits::dispatches;
 use crate::plan::pass::Slot;
-use crate::plan::splits::{BufferSplits, runs};
+use crate::plan::splits::runs;
 use crate::plan::step::{Planner, Step};
 use crate::problem::elements;
 use crate::walk::top::{GROUP, Lists, Merged, Ranked, Round, WHOLE};
@@ -53,11 +53,7 @@ impl Planner<'_> {
         dispatches(count(&layout.reduced, &reduced))?;
         let lists = lists.of_windows(reduced.iter().product());
         // Results of an output are not side by side: where their buffers end cuts no window.
-        let splits = BufferSplits {
-            inputs: self.splits.inputs.clone(),
-            outputs: Vec::new(),
-        };
-        let mut groups = Groups::new(&layout, [kept, reduced], &splits);
+        let mut groups = Groups::new(&layout, [kept, reduced], self.splits.input(0), &[]);
         // Runs of outputs whose values are still to be gathered.
         let mut left: Vec<Range<u64>> = Vec::new();
         while let Some((kept, reduced)) = groups.next()? {
@@ -98,11 +94,8 @@ impl Planner<'_> {
         let written = self.results_per_dispatch(step, Some(value));
         // A dispatch looks at all results of its range, so windows have whole rows of them.
         let sizes = self.windows(layout, step, (written / k).max(inner), 1)?;
-        let splits = BufferSplits {
-            inputs: self.splits.inputs.clone(),
-            outputs: vec![left.iter().flat_map(|run| [run.start, run.end]).collect()],
-        };
-        let mut groups = Groups::new(layout, sizes, &splits);
+        let ends: Vec<u64> = left.iter().flat_map(|run| [run.start, run.end]).collect();
+        let mut groups = Groups::new(layout, sizes, self.splits.input(0), &ends);
         while let Some((kept, reduced)) = groups.next()? {
             if !left.iter().any(|run| run.contains(&kept.place)) {
                 continue;
@@ -110,21 +103,10 @@ impl Planner<'_> {
             let windows = Window::all(layout, &kept, &reduced);
             let ranked = Ranked::new(kept.place, kept.elements(), inner, k);
             for range in self.ranges(&ranked, written)? {
-                self.gather_values(step, &windows, &range)?;
+                self.gather_best(step.out, &windows, &range)?;
             }
         }
         Ok(())
-    }
-
-    /// Gathers the elements that a range's indices point to.
-    fn gather_values(
-        &mut self,
-        step: &Step,
-        windows: &[Window<'_>],
-        range: &Ranked,
-    ) -> Result<(), Error> {
-        let mut all = windows.iter();
-        all.try_for_each(|window| self.gather_best(step.out, window, range))
     }
 
     /// Most entries of lists that a binding, a buffer and a dispatch hold.
@@ -162,7 +144,7 @@ impl Planner<'_> {
             let step = if beside { &both } else { step };
             self.top_pass(step, &windows[0], lists, None, range)?;
             if now && !beside {
-                self.gather_values(step, windows, range)?;
+                self.gather_best(step.out, windows, range)?;
             }
             return Ok(self.partial || beside || now);
         }
@@ -177,7 +159,7 @@ impl Planner<'_> {
         for range in ranges {
             self.merge_pass(step, round, &range, Merged::Results)?;
             if now {
-                self.gather_values(step, windows, &range)?;
+                self.gather_best(step.out, windows, &range)?;
             }
         }
         Ok(self.partial || now)

@@ -63,7 +63,7 @@ impl Planner<'_> {
             acc: raw,
             ..index
         });
-        // An axis that repeats one element, or has only one, leaves nothing to compare.
+        // There is nothing to compare.
         if !self.partial && layout.repeats() {
             self.fill(0, index.out, self.only_index(), outputs)?;
             return picked.map_or(Ok(()), |step| {
@@ -99,23 +99,19 @@ impl Planner<'_> {
             let long = outputs.saturating_mul(len) > budget;
             let crowded = long || leaves_partials && outputs * least > room;
             let dims = [&kept, &reduced].map(|sizes| sizes.iter().filter(|s| **s > 1).count());
-            if dims[0] + dims[1] > STRIDE_DIMS {
+            let of_kept = if dims[0] + dims[1] > STRIDE_DIMS {
                 // Only where a dimension repeats elements do so many fit in a binding.
-                halve(if dims[0] > dims[1] {
-                    &mut kept
-                } else {
-                    &mut reduced
-                });
+                dims[0] > dims[1]
             } else if spans[0] + spans[1] + 1 > seen {
-                let kept_more = spans[0] >= spans[1];
-                halve(if kept_more { &mut kept } else { &mut reduced });
+                spans[0] >= spans[1]
             } else if outputs > written.min(MAX_REGION) || crowded && outputs > 1 {
-                halve(&mut kept);
+                true
             } else if len > MAX_REGION || crowded || least > self.most_parts(step) {
-                halve(&mut reduced);
+                false
             } else {
                 break;
-            }
+            };
+            halve(if of_kept { &mut kept } else { &mut reduced });
         }
         let all = count(&layout.kept, &kept).saturating_mul(count(&layout.reduced, &reduced));
         dispatches(all.saturating_mul(passes))?;
@@ -165,7 +161,8 @@ impl Planner<'_> {
         // With values, each window is reduced, finished and picked from.
         let passes = if picked.is_some() { 3 } else { 1 };
         let sizes = self.windows(layout, step, written, passes)?;
-        let mut groups = Groups::new(layout, sizes, self.splits);
+        let outputs = self.splits.outputs();
+        let mut groups = Groups::new(layout, sizes, self.splits.input(0), &outputs);
         while let Some((kept, reduced)) = groups.next()? {
             let windows = Window::all(layout, &kept, &reduced);
             self.search_group(step, &windows, picked)?;

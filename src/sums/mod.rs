@@ -37,7 +37,7 @@ struct Format {
 }
 
 /// How elements become digits; `shaders/accumulate/digits.wgsl` explains them.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Window {
     /// Digits of a window.
     digits: u32,
@@ -214,9 +214,7 @@ impl Sum {
                 digits,
                 places: digits,
                 all: digits,
-                bit_0: 0,
-                unit_least: 0,
-                exponent_most: 0,
+                ..Window::default()
             };
         }
         let Format { exponent, mantissa } = self.format();

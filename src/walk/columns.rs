@@ -296,7 +296,7 @@ impl Columns {
             None => blocks + tree,
         };
         let src = planner.src_view(step, b);
-        let dst = dst_view(step, b, self.parts());
+        let dst = dst_view(step, b, b.outer * b.inner * self.parts());
         let invocations = self.invocations(planner, step, b);
         planner.push(kernel, Some(src), dst, params, invocations, iterations)?;
         let taken = rows * self.joined;

@@ -20,33 +20,21 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let most = self.outputs_per_dispatch(out);
         dispatches(n.div_ceil(most))?;
-        for run in splits::runs(&self.splits.outputs(), 0..n) {
-            for at in run.clone().step_by(most as usize) {
-                self.fill_range(output, out, element, at, most.min(run.end - at))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Fills `count` outputs from `at` on, as many as a dispatch takes.
-    pub(crate) fn fill_range(
-        &mut self,
-        output: usize,
-        out: StoreFormat,
-        element: u64,
-        at: u64,
-        count: u64,
-    ) -> Result<(), Error> {
         let kernel = self.raw_kernel(out, Walk::Fill);
         // An element below 32 bits sits at the top of a word, as in the shaders.
         let shift = 32u64.saturating_sub(8 * out.bytes());
-        let params = Params {
-            items: count as u32,
-            fill: element << shift,
-            ..Params::default()
-        };
-        let dst = View::of(Slot::Output(output), out, at, count);
-        self.push(kernel, None, dst, params, words(out, count), 4)?;
+        for run in splits::runs(&self.splits.outputs(), 0..n) {
+            for at in run.clone().step_by(most as usize) {
+                let count = most.min(run.end - at);
+                let params = Params {
+                    items: count as u32,
+                    fill: element << shift,
+                    ..Params::default()
+                };
+                let dst = View::of(Slot::Output(output), out, at, count);
+                self.push(kernel, None, dst, params, words(out, count), 4)?;
+            }
+        }
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::kernel::params::Params;
 use crate::kernel::{Accumulator, Kernel, Recipe, Resource, fragments};
 use crate::plan::splits::Region;
-use crate::plan::step::{Planner, Step, dst_view, part_view, region_params, words};
+use crate::plan::step::{Planner, Step, dst_view, region_params, words};
 use crate::walk::strided::Each;
 use crate::walk::{FEW_LOADS, Walk};
 
@@ -308,7 +308,7 @@ impl Rows {
             }
             None => blocks + tree,
         };
-        let (src, dst) = (planner.src_view(step, b), dst_view(step, b, self.slices));
+        let (src, dst) = (planner.src_view(step, b), dst_view(step, b, items));
         let invocations = self.invocations(step, b);
         planner.push(kernel, Some(src), dst, params, invocations, iterations)?;
         Ok(())
@@ -324,7 +324,7 @@ impl Rows {
             items: items as u32,
             ..region_params(b)
         };
-        let (src, dst) = (planner.src_view(step, b), part_view(step, b, 0..taken));
+        let (src, dst) = (planner.src_view(step, b), dst_view(step, b, taken));
         let iterations = match step.acc.sum() {
             Some(sum) => each * (sum.again().iterations(b.len) + sum.block_iterations(b.len)),
             None => 1,

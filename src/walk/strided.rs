@@ -97,7 +97,7 @@ impl Each {
             merge: merge.into(),
             ..region_params(b)
         };
-        let (src, dst) = (planner.src_view(step, b), dst_view(step, b, self.slices));
+        let (src, dst) = (planner.src_view(step, b), dst_view(step, b, items));
         let invocations = words.div_ceil(taken);
         planner.push(kernel, Some(src), dst, params, invocations, taken * each)?;
         Ok(())

@@ -413,17 +413,18 @@ impl Planner<'_> {
         Ok(merged)
     }
 
-    /// Gathers the elements of a window that TopK's indices point to.
+    /// Gathers the elements of windows that TopK's indices point to.
     pub(crate) fn gather_best(
         &mut self,
         index: StoreFormat,
-        window: &Window<'_>,
+        windows: &[Window<'_>],
         ranked: &Ranked,
     ) -> Result<(), Error> {
         let value = StoreFormat::value(self.problem.dtype());
         let dst = ranked.view(Slot::Output(0), value);
         let indices = ranked.view(Slot::Output(1), index);
-        self.gather_window(dst, indices, window, ranked.params())
+        let mut all = windows.iter();
+        all.try_for_each(|window| self.gather_window(dst, indices, window, ranked.params()))
     }
 }
 

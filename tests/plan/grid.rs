@@ -217,7 +217,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-const FEATURES: usize = 37;
+const FEATURES: usize = 38;
 
 /// Runs the two halves of the grid at the same time.
 #[test]

@@ -88,6 +88,26 @@ fn any_value_of_any_field_gives_a_right_plan_or_a_typed_error() {
     );
 }
 
+/// Both extremes leave two partial results at once, of 16 bytes each where elements have 64 bits.
+#[test]
+fn a_binding_holds_both_extremes_however_small_the_alignment_is() {
+    let row = Problem::extremes(DType::F64, &[5], 0).expect("a problem");
+    let view = row.clone().strided(0, &[2], 1);
+    for offset_alignment in [1, 2, 4, 8, 16] {
+        for binding_bytes in offset_alignment + 16..40 {
+            let caps = Caps {
+                binding_bytes,
+                offset_alignment,
+                ..class(AdapterClass::Discrete)
+            };
+            for problem in [&row, &view] {
+                let plan = Plan::new(problem, &caps);
+                assert_eq!(plan.is_ok(), binding_bytes >= 32, "{caps:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn numbers_that_must_be_powers_of_two_and_are_none_are_told() {
     let of_tunings = [0, 3, 24, 1000, u64::from(u32::MAX)];
