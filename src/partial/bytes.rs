@@ -124,11 +124,7 @@ impl Partial {
         let count = from.get(start - counted..start).map(word);
         let count = count.ok_or(length(start as u64))?;
         // A number that is too large makes the length wrong.
-        let kept = match kind.axis {
-            Some(axis) => [&shape[..axis], &[count], &shape[axis + 1..]].concat(),
-            None => shape.clone(),
-        };
-        let records = elements(&kept).saturating_mul(kind.stride() as u64);
+        let records = elements(&kind.shape(&shape, count)).saturating_mul(kind.stride() as u64);
         let expected = records.saturating_add(start as u64);
         if expected != from.len() as u64 {
             return Err(length(expected));
@@ -240,12 +236,8 @@ fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
         .find(|&op| number(op) == Some(header[5]));
     let op = op.ok_or_else(|| invalid("operator", 5))?;
     let types = [IndexType::I64, IndexType::I32, IndexType::U32];
-    let index = match (op.is_index(), header[7]) {
-        (false, 0) => None,
-        (true, n) => types.into_iter().find(|t| t.dtype().code() == n),
-        _ => return Err(invalid("index type", 7)),
-    };
-    if index.is_some() != op.is_index() {
+    let index = types.into_iter().find(|t| t.dtype().code() == header[7]);
+    if index.is_some() != op.is_index() || index.is_none() && header[7] != 0 {
         return Err(invalid("index type", 7));
     }
     let flags = header[8];

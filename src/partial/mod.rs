@@ -161,6 +161,15 @@ impl Kind {
         }
     }
 
+    /// The shape of the records for outputs of a shape: TopK has as many as are held in place of k.
+    fn shape(&self, outputs: &[u64], held: u64) -> Vec<u64> {
+        let mut shape = outputs.to_vec();
+        if let Some(axis) = self.axis {
+            shape[axis] = held;
+        }
+        shape
+    }
+
     /// Elements that a tensor can have.
     fn most_elements(&self) -> u64 {
         i64::MAX as u64 / self.dtype.size()
@@ -185,11 +194,14 @@ impl Partial {
         problem.check_inputs(&[input.len() as u64])?;
         let mut partial = Partial::none(problem, offset)?;
         let Kind { dtype, index, .. } = partial.kind;
+        let size = dtype.size() as usize;
         if let Some(sum) = partial.kind.sum() {
-            let totals = &mut partial.totals;
-            reference::each_element(problem, input, |output, element| {
-                sum.take(&mut totals[output], element);
-            })?;
+            reference::for_each_segment(problem, |output, positions| {
+                let total = &mut partial.totals[output];
+                for at in positions {
+                    sum.take(total, word(&input[at * size..][..size]));
+                }
+            });
             return Ok(partial);
         }
         let mut outputs = reference::evaluate(&problem.clone().of_part(), &[input])?;
@@ -201,7 +213,7 @@ impl Partial {
             outputs.swap(0, 1);
         }
         let keys = partial.kind.keys();
-        let (last, size) = (outputs.len() - 1, dtype.size() as usize);
+        let last = outputs.len() - 1;
         for i in 0..partial.records.len() {
             let at = partial.place(i);
             let bits = word(&outputs[last][at * size..][..size]);
@@ -259,7 +271,7 @@ impl Partial {
         }
         let shape = problem.outputs().swap_remove(0).shape;
         let held = problem.k().map_or(1, |k| k.min(len));
-        let outputs = (segments(&kind, &shape) * held) as usize;
+        let outputs = elements(&kind.shape(&shape, held)) as usize;
         let (records, totals, count) = match kind.sum() {
             Some(sum) => (Vec::new(), vec![sum.nothing(); outputs], len),
             None => (vec![Record::default(); outputs], Vec::new(), 0),
@@ -375,20 +387,16 @@ impl Partial {
 
     /// Merges lists of both: the best `k` of each segment.
     fn merge_lists(&mut self, other: &Partial, k: u64) {
-        let kind = self.kind;
-        let [ours, theirs] = [&*self, other].map(|one| one.held as usize);
         let held = self.held.saturating_add(other.held).min(k);
         if held == 0 {
             return;
         }
-        let mut merged = Vec::with_capacity(segments(&kind, &self.shape) as usize * held as usize);
-        for segment in 0..segments(&kind, &self.shape) as usize {
-            let mut ours = self.records[segment * ours..][..ours].iter().peekable();
-            let mut theirs = other.records[segment * theirs..][..theirs]
-                .iter()
-                .peekable();
+        let [ours, theirs] = [&*self, other].map(|one| one.records.chunks(one.held as usize));
+        let mut merged = Vec::with_capacity(ours.len() * held as usize);
+        for (ours, theirs) in ours.zip(theirs) {
+            let (mut ours, mut theirs) = (ours.iter().peekable(), theirs.iter().peekable());
             let next = || match (ours.peek(), theirs.peek()) {
-                (Some(a), Some(b)) if kind.better(b, a) => theirs.next(),
+                (Some(a), Some(b)) if self.kind.better(b, a) => theirs.next(),
                 (Some(_), _) => ours.next(),
                 _ => theirs.next(),
             };
@@ -406,31 +414,27 @@ impl Partial {
     }
 
     fn check_same(&self, other: &Partial) -> Result<(), PartialError> {
-        let (a, b) = (&self.kind, &other.kind);
-        let index = |kind: &Kind| match kind.index {
-            Some(index) => index.dtype().to_string(),
-            None => "none".into(),
+        let all = |partial: &Partial| {
+            let kind = &partial.kind;
+            let index = kind.index.map(|index| index.dtype().to_string());
+            [
+                ("the operator", kind.op.to_string()),
+                ("the element type", kind.dtype.to_string()),
+                ("the NaN policy", format!("{:?}", kind.nan)),
+                ("select_last_index", kind.last.to_string()),
+                ("the index type", index.unwrap_or("none".into())),
+                ("the axis", format!("{:?}", kind.axis)),
+                ("smallest", kind.smallest.to_string()),
+                ("the presence of values", kind.values.to_string()),
+                ("the output's shape", format!("{:?}", partial.shape)),
+            ]
         };
-        let shape = |partial: &Partial| format!("{:?}", partial.shape);
-        let nan = |kind: &Kind| format!("{:?}", kind.nan);
-        let pairs = [
-            ("the operator", a.op.to_string(), b.op.to_string()),
-            ("the element type", a.dtype.to_string(), b.dtype.to_string()),
-            ("the NaN policy", nan(a), nan(b)),
-            ("select_last_index", a.last.to_string(), b.last.to_string()),
-            ("the index type", index(a), index(b)),
-            ("the axis", format!("{:?}", a.axis), format!("{:?}", b.axis)),
-            ("smallest", a.smallest.to_string(), b.smallest.to_string()),
-            (
-                "the presence of values",
-                a.values.to_string(),
-                b.values.to_string(),
-            ),
-            ("the output's shape", shape(self), shape(other)),
-        ];
-        match pairs.into_iter().find(|(_, ours, theirs)| ours != theirs) {
+        let mut pairs = all(self).into_iter().zip(all(other));
+        match pairs.find(|(ours, theirs)| ours != theirs) {
             None => Ok(()),
-            Some((what, ours, theirs)) => Err(PartialError::Different { what, ours, theirs }),
+            Some(((what, ours), (_, theirs))) => {
+                Err(PartialError::Different { what, ours, theirs })
+            }
         }
     }
 
@@ -465,18 +469,18 @@ impl Partial {
                 return Err(PartialError::TooFew { k, held });
             }
         }
-        let most = index_type.greatest();
-        if let Some(output) = self.records.iter().position(|r| r.index > most) {
-            return Err(PartialError::Index {
-                index: self.records[output].index,
-                output: output as u64,
-                index_type,
-            });
-        }
         // In the order of results.
         let mut records = self.records.clone();
         for (i, record) in self.records.iter().enumerate() {
             records[self.place(i)] = *record;
+        }
+        let most = index_type.greatest();
+        if let Some(output) = records.iter().position(|r| r.index > most) {
+            return Err(PartialError::Index {
+                index: records[output].index,
+                output: output as u64,
+                index_type,
+            });
         }
         let indices = records.iter().map(|r| r.index);
         let mut outputs = vec![bytes(indices, index_type.dtype().size() as usize)];
@@ -488,18 +492,6 @@ impl Partial {
         }
         Ok(outputs)
     }
-}
-
-/// Segments that have records of their own: outputs, of TopK without its axis.
-fn segments(kind: &Kind, shape: &[u64]) -> u64 {
-    if shape.contains(&0) {
-        return 0;
-    }
-    let kept = shape
-        .iter()
-        .enumerate()
-        .filter(|(d, _)| kind.axis != Some(*d));
-    elements(&kept.map(|(_, &size)| size).collect::<Vec<u64>>())
 }
 
 /// A number of up to 8 bytes.

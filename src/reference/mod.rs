@@ -14,7 +14,9 @@
 //! ```
 
 mod streamed;
+pub(crate) mod sums;
 
+use crate::problem::elements;
 use crate::{DType, NanPolicy, Op, Order, Output, Problem, ProblemError};
 use half::{bf16, f16};
 use std::cmp::Ordering;
@@ -37,9 +39,6 @@ macro_rules! for_type {
         }
     };
 }
-
-// After the macro, which it uses.
-pub(crate) mod sums;
 
 /// Computes `problem` over `inputs`, raw little-endian bytes in C order (for a view, the larger tensor), and
 /// returns the bytes of each of [`Problem::outputs`].
@@ -64,25 +63,32 @@ pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Pro
     if problem.is_copy() {
         return Ok(vec![copy(problem, inputs[0])]);
     }
-    Ok(for_type!(problem.dtype(), T => match problem.op() {
-        Op::ArgMaxAbs => indices(problem, inputs[0], T::magnitude),
-        Op::ReduceMaxAbs => vec![values(problem, inputs, T::magnitude)],
-        Op::ArgMin | Op::ArgMax => indices(problem, inputs[0], |x: T| x),
-        Op::TopK => best::<T>(problem, inputs[0]),
-        Op::ReduceMin | Op::ReduceMax | Op::Min | Op::Max => {
-            vec![values(problem, inputs, |x: T| x)]
+    if problem.op() == Op::Extremes {
+        let results = problem.separate().map(|one| evaluate(&one, inputs));
+        let results = results.into_iter().collect::<Result<Vec<_>, _>>()?;
+        return Ok(results.concat());
+    }
+    let sizes = outputs.iter().map(|o| o.bytes() as usize);
+    let mut bytes: Vec<Vec<u8>> = sizes.map(Vec::with_capacity).collect();
+    let mut result = nothing(problem);
+    if problem.op().is_elementwise() {
+        let shape = &outputs[0].shape;
+        let walk = |i| positions(problem, i, shape);
+        let mut walks: Vec<Walk> = (0..inputs.len()).map(walk).collect();
+        for _ in 0..elements(shape) {
+            for (walk, input) in walks.iter_mut().zip(inputs) {
+                walk.take(1).for_each(|at| result.add(input, at));
+            }
+            result.finish(&mut bytes);
         }
-        Op::ReduceSum
-        | Op::ReduceMean
-        | Op::ReduceL1
-        | Op::ReduceL2
-        | Op::ReduceSumSquare => vec![sums::evaluate(problem, inputs[0])],
-        Op::Extremes => {
-            let results = problem.separate().map(|one| evaluate(&one, inputs));
-            let results = results.into_iter().collect::<Result<Vec<_>, _>>()?;
-            results.concat()
-        }
-    }))
+    } else {
+        for_each_segment(problem, |_, positions| {
+            result.add_all(inputs[0], positions);
+            result.finish(&mut bytes);
+        });
+    }
+    order_ranks(problem, &mut bytes);
+    Ok(bytes)
 }
 
 /// The bytes of the input's elements, in C order.
@@ -95,103 +101,203 @@ fn copy(problem: &Problem, input: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Minima or maxima of `of(element)`, over axes or over several inputs. The output has at least one element.
-fn values<T: Value, V: Value>(problem: &Problem, inputs: &[&[u8]], of: fn(T) -> V) -> Vec<u8> {
-    let rule = Rule::of(problem);
-    let shape = &problem.outputs()[0].shape;
-    let mut extremes: Vec<Option<V>> = vec![None; count(shape)];
-    if problem.op().is_elementwise() {
-        for (i, input) in inputs.iter().enumerate() {
-            for (held, at) in extremes.iter_mut().zip(positions(problem, i, shape)) {
-                let new = of(T::read(&input[at * T::SIZE..]));
-                *held = Some(held.map_or(new, |held| rule.extreme(held, new)));
-            }
-        }
-    } else {
-        let elements = positions(problem, 0, &problem.inputs()[0]);
-        for (from, at) in elements.zip(output_walk(problem)) {
-            let new = of(T::read(&inputs[0][from * T::SIZE..]));
-            let held = &mut extremes[at];
-            *held = Some(held.map_or(new, |held| rule.extreme(held, new)));
+/// The result of those elements of a segment that were added so far.
+trait Running {
+    /// Adds the segment's next element, which is at a position of the input.
+    fn add(&mut self, input: &[u8], at: usize);
+
+    /// Appends the result to the bytes of each output, and begins with another segment.
+    fn finish(&mut self, outputs: &mut [Vec<u8>]);
+
+    /// Adds the elements at these positions, by one virtual call.
+    fn add_all(&mut self, input: &[u8], positions: &mut Walk) {
+        for at in positions {
+            self.add(input, at);
         }
     }
-    let mut bytes = Vec::with_capacity(extremes.len() * V::SIZE);
-    for extreme in extremes {
-        let value = extreme.unwrap_or_else(|| rule.identity());
-        value.write(&mut bytes);
-    }
-    bytes
 }
 
-/// Indices of the extremes of `of(element)` along one axis, then the elements they point to if the problem
-/// asks for values.
-fn indices<T: Value, V: Value>(problem: &Problem, input: &[u8], of: fn(T) -> V) -> Vec<Vec<u8>> {
+/// The result of a segment of which nothing was added.
+fn nothing(problem: &Problem) -> Box<dyn Running> {
     let rule = Rule::of(problem);
-    let outputs = problem.outputs();
-    // The best element so far of each output, its place among the elements and its position in
-    // the input's data.
-    let mut best: Vec<Option<(V, usize, usize)>> = vec![None; count(&outputs[0].shape)];
-    let elements = positions(problem, 0, &problem.inputs()[0]).enumerate();
-    for ((place, position), at) in elements.zip(output_walk(problem)) {
-        let new = of(T::read(&input[position * T::SIZE..]));
-        match best[at] {
-            Some((held, ..)) if !rule.points_to(held, new) => {}
-            _ => best[at] = Some((new, place, position)),
+    let index = problem.index_result_type();
+    let index_size = index.map_or(0, |index| index.dtype().size() as usize);
+    for_type!(problem.dtype(), T => match problem.op() {
+        Op::ArgMaxAbs => Box::new(Place::new(rule, T::magnitude, index_size)),
+        Op::ReduceMaxAbs => Box::new(Extreme::new(rule, T::magnitude)),
+        Op::ArgMin | Op::ArgMax => Box::new(Place::new(rule, |x: T| x, index_size)),
+        Op::TopK => Box::new(Best::<T> {
+            rule,
+            k: problem.k().unwrap_or_default() as usize,
+            index_size,
+            count: 0,
+            held: Vec::new(),
+        }),
+        // Extremes have a result for each of their operators.
+        Op::ReduceMin | Op::ReduceMax | Op::Min | Op::Max | Op::Extremes => {
+            Box::new(Extreme::new(rule, |x: T| x))
         }
-    }
-    let (len, stride) = (problem.reduced_len(), problem.inner());
-
-    let index_size = outputs[0].dtype.size() as usize;
-    let sizes = outputs.iter().map(|o| o.bytes() as usize);
-    let mut bytes: Vec<_> = sizes.map(Vec::with_capacity).collect();
-    for (_, place, position) in best.into_iter().flatten() {
-        let index = place as u64 / stride % len;
-        // The problem was checked, so the index fits its type.
-        bytes[0].extend(&index.to_le_bytes()[..index_size]);
-        if let Some(values) = bytes.get_mut(1) {
-            values.extend(&input[position * T::SIZE..][..T::SIZE]);
-        }
-    }
-    bytes
+        Op::ReduceSum
+        | Op::ReduceMean
+        | Op::ReduceL1
+        | Op::ReduceL2
+        | Op::ReduceSumSquare => Box::new(sums::Sum::new(problem)),
+    })
 }
 
-/// Elements of a segment that are sorted together with the best before them.
-const SORTED: usize = 1 << 16;
+/// The minimum or maximum of `of(element)`.
+struct Extreme<T, V> {
+    rule: Rule,
+    of: fn(T) -> V,
+    held: Option<V>,
+}
 
-/// The best elements of each segment and their indices, by a stable sort.
-fn best<T: Value>(problem: &Problem, input: &[u8]) -> Vec<Vec<u8>> {
-    let rule = Rule::of(problem);
-    let (inner, k) = (problem.inner(), problem.k().unwrap_or_default());
-    let outputs = problem.outputs();
-    let mut bytes: Vec<_> = outputs
-        .iter()
-        .map(|o| vec![0; o.bytes() as usize])
-        .collect();
-    let index_size = outputs[1].dtype.size() as usize;
-    let keep_best = |held: &mut Vec<(T, u64, usize)>| {
-        held.sort_by(|a, b| rule.compare(a.0, b.0));
-        held.truncate(k as usize);
-    };
-    for_each_segment(problem, |segment, positions| {
-        let segment = segment as u64;
-        // Elements, each with its index and its position in the input's data.
-        let mut held = Vec::new();
-        for (index, position) in (0..).zip(positions) {
-            held.push((T::read(&input[position * T::SIZE..]), index, position));
-            if held.len() == k as usize + SORTED {
-                keep_best(&mut held);
+impl<T: Value, V: Value> Extreme<T, V> {
+    fn new(rule: Rule, of: fn(T) -> V) -> Extreme<T, V> {
+        let held = None;
+        Extreme { rule, of, held }
+    }
+}
+
+impl<T: Value, V: Value> Running for Extreme<T, V> {
+    fn add(&mut self, input: &[u8], at: usize) {
+        let new = (self.of)(T::read(&input[at * T::SIZE..]));
+        self.held = Some(match self.held {
+            Some(held) => self.rule.extreme(held, new),
+            None => new,
+        });
+    }
+
+    fn finish(&mut self, outputs: &mut [Vec<u8>]) {
+        let value = self.held.take().unwrap_or_else(|| self.rule.identity());
+        value.write(&mut outputs[0]);
+    }
+}
+
+/// The index of an extreme of `of(element)`, and the element if the problem asks for values.
+struct Place<T, V> {
+    rule: Rule,
+    of: fn(T) -> V,
+    index_size: usize,
+    /// Elements that were added.
+    count: u64,
+    /// The best `of(element)` so far, its index and the element's bits.
+    held: Option<(V, u64, u64)>,
+}
+
+impl<T: Value, V: Value> Place<T, V> {
+    fn new(rule: Rule, of: fn(T) -> V, index_size: usize) -> Place<T, V> {
+        Place {
+            rule,
+            of,
+            index_size,
+            count: 0,
+            held: None,
+        }
+    }
+}
+
+impl<T: Value, V: Value> Running for Place<T, V> {
+    fn add(&mut self, input: &[u8], at: usize) {
+        let element = &input[at * T::SIZE..][..T::SIZE];
+        let new = (self.of)(T::read(element));
+        let better = |(held, ..): (V, u64, u64)| self.rule.points_to(held, new);
+        if self.held.is_none_or(better) {
+            self.held = Some((new, self.count, bits(element)));
+        }
+        self.count += 1;
+    }
+
+    fn finish(&mut self, outputs: &mut [Vec<u8>]) {
+        // The problem was checked: the segment is not empty, and the index fits its type.
+        if let Some((_, index, bits)) = self.held.take() {
+            outputs[0].extend(&index.to_le_bytes()[..self.index_size]);
+            if let Some(values) = outputs.get_mut(1) {
+                values.extend(&bits.to_le_bytes()[..T::SIZE]);
             }
         }
-        keep_best(&mut held);
-        for (rank, (_, index, position)) in (0..).zip(held) {
-            let to = ((segment / inner * k + rank) * inner + segment % inner) as usize;
-            let element = &input[position * T::SIZE..][..T::SIZE];
-            bytes[0][to * T::SIZE..][..T::SIZE].copy_from_slice(element);
-            let index = &index.to_le_bytes()[..index_size];
-            bytes[1][to * index_size..][..index_size].copy_from_slice(index);
+        self.count = 0;
+    }
+}
+
+/// Elements beyond twice those that are wanted, at which they are sorted. In a stream each segment holds so many.
+const SORTED: usize = 16;
+
+/// The best elements and their indices, by a stable sort.
+struct Best<T> {
+    rule: Rule,
+    k: usize,
+    index_size: usize,
+    /// Elements that were added.
+    count: u64,
+    /// The best of them, and those after: each with its index and its bits.
+    held: Vec<(T, u64, u64)>,
+}
+
+impl<T: Value> Best<T> {
+    fn keep_best(&mut self) {
+        self.held.sort_by(|a, b| self.rule.compare(a.0, b.0));
+        self.held.truncate(self.k);
+    }
+}
+
+impl<T: Value> Running for Best<T> {
+    fn add(&mut self, input: &[u8], at: usize) {
+        let element = &input[at * T::SIZE..][..T::SIZE];
+        let new = (T::read(element), self.count, bits(element));
+        self.held.push(new);
+        self.count += 1;
+        if self.held.len() == 2 * self.k + SORTED {
+            self.keep_best();
         }
-    });
-    bytes
+    }
+
+    fn finish(&mut self, outputs: &mut [Vec<u8>]) {
+        self.keep_best();
+        for (_, index, bits) in self.held.drain(..) {
+            outputs[0].extend(&bits.to_le_bytes()[..T::SIZE]);
+            outputs[1].extend(&index.to_le_bytes()[..self.index_size]);
+        }
+        self.count = 0;
+    }
+}
+
+/// The bits of an element's bytes.
+fn bits(element: &[u8]) -> u64 {
+    let highest_first = element.iter().rev();
+    highest_first.fold(0, |bits, &byte| bits << 8 | u64::from(byte))
+}
+
+/// How many results a segment has, and how many segments lie side by side, with their first results before their
+/// second ones. Of all operators but TopK one.
+fn ranks(problem: &Problem) -> (usize, usize) {
+    let axis = problem.reduced().iter().position(|&reduced| reduced);
+    match (problem.k(), axis) {
+        (Some(k), Some(axis)) => {
+            let inner = elements(&problem.inputs()[0][axis + 1..]);
+            (k as usize, inner as usize)
+        }
+        _ => (1, 1),
+    }
+}
+
+/// Puts the results of one segment after the other into the order of the outputs.
+fn order_ranks(problem: &Problem, results: &mut [Vec<u8>]) {
+    let (k, inner) = ranks(problem);
+    if k == 1 || inner == 1 {
+        return;
+    }
+    for (bytes, output) in results.iter_mut().zip(problem.outputs()) {
+        let size = output.dtype.size() as usize;
+        let mut ordered = Vec::with_capacity(bytes.len());
+        for segments in bytes.chunks_exact(k * inner * size) {
+            for rank in 0..k {
+                let of_rank = segments.chunks_exact(k * size);
+                ordered.extend(of_rank.flat_map(|segment| &segment[rank * size..][..size]));
+            }
+        }
+        *bytes = ordered;
+    }
 }
 
 /// What decides between two elements.
@@ -257,7 +363,7 @@ impl Rule {
 }
 
 /// An element as the CPU knows it.
-trait Value: Copy + fmt::Debug {
+trait Value: Copy + fmt::Debug + 'static {
     const SIZE: usize = size_of::<Self>();
     /// A type that can hold every magnitude.
     type Magnitude: Value;
@@ -372,7 +478,7 @@ impl Value for bool {
 }
 
 /// The position of every element of a shape in C order: `first` plus the sum of coordinates times strides.
-struct Walk {
+pub(crate) struct Walk {
     dims: Box<[Dim]>,
     sum: i64,
     done: bool,
@@ -432,31 +538,6 @@ impl Iterator for Walk {
     }
 }
 
-/// Calls `take` with the output element and the bits of every element of a reduction's input.
-pub(crate) fn each_element(
-    problem: &Problem,
-    input: &[u8],
-    mut take: impl FnMut(usize, u64),
-) -> Result<(), ProblemError> {
-    problem.check()?;
-    problem.check_inputs(&[input.len() as u64])?;
-    let size = problem.dtype().size() as usize;
-    for (from, output) in positions(problem, 0, &problem.inputs()[0]).zip(output_walk(problem)) {
-        let mut bytes = [0; 8];
-        bytes[..size].copy_from_slice(&input[from * size..][..size]);
-        take(output, u64::from_le_bytes(bytes));
-    }
-    Ok(())
-}
-
-/// For every element of a reduction's input in C order, the position of its output element.
-fn output_walk(problem: &Problem) -> Walk {
-    let shape = &problem.inputs()[0];
-    let reduced = problem.reduced();
-    let dims = shape.iter().zip(reduced).map(|(&size, &r)| (size, !r));
-    Walk::new(shape, &strides(&dims.collect::<Vec<_>>()), 0)
-}
-
 /// For every element of `shape` in C order, its position in the data of input `i`, broadcast to `shape`.
 fn positions(problem: &Problem, i: usize, shape: &[u64]) -> Walk {
     let (own, offset) = strides_of(problem, i);
@@ -469,11 +550,15 @@ fn positions(problem: &Problem, i: usize, shape: &[u64]) -> Walk {
 /// The strides of input `i` in its data, 0 for dimensions of size 1, and where its first element is.
 fn strides_of(problem: &Problem, i: usize) -> (Vec<i64>, u64) {
     let shape = &problem.inputs()[i];
+    // Without elements the strides may be any, too large to be added up.
+    if shape.contains(&0) {
+        return (vec![0; shape.len()], 0);
+    }
     let (mut all, offset) = match problem.layout(i) {
         Some(layout) => (layout.strides.clone(), layout.offset),
         None => {
-            let dims: Vec<_> = shape.iter().map(|&size| (size, true)).collect();
-            (strides(&dims), 0)
+            let stride = |d: usize| elements(&shape[d + 1..]) as i64;
+            ((0..shape.len()).map(stride).collect(), 0)
         }
     };
     let once = all.iter_mut().zip(shape).filter(|(_, size)| **size == 1);
@@ -482,7 +567,7 @@ fn strides_of(problem: &Problem, i: usize) -> (Vec<i64>, u64) {
 }
 
 /// Calls `of` with the number of every output and the positions of its elements.
-fn for_each_segment(problem: &Problem, mut of: impl FnMut(usize, &mut Walk)) {
+pub(crate) fn for_each_segment(problem: &Problem, mut of: impl FnMut(usize, &mut Walk)) {
     let (strides, offset) = strides_of(problem, 0);
     let walk = |reduced: bool, first: u64| {
         let shape = problem.inputs()[0].iter();
@@ -496,22 +581,6 @@ fn for_each_segment(problem: &Problem, mut of: impl FnMut(usize, &mut Walk)) {
         segment.restart(first as u64);
         of(at, &mut segment);
     }
-}
-
-/// The strides of a C-order tensor that has only the marked dimensions; 0 for the others.
-fn strides(dims: &[(u64, bool)]) -> Vec<i64> {
-    let mut strides = vec![0; dims.len()];
-    let mut next = 1i64;
-    for (stride, &(size, _)) in strides.iter_mut().zip(dims).rev().filter(|(_, dim)| dim.1) {
-        *stride = next;
-        // Wraps only if another dimension is 0; then there is nothing to walk.
-        next = next.wrapping_mul(size as i64);
-    }
-    strides
-}
-
-fn count(shape: &[u64]) -> usize {
-    shape.iter().product::<u64>() as usize
 }
 
 /// Compares `outputs`, which a device computed for `problem` over `inputs`, with the definition, byte for byte.

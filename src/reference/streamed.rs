@@ -1,24 +1,23 @@
 //! The CPU reference over data larger than memory, block by block.
 //!
-//! Knows nothing of plans and keys: each block of a tensor is a problem of its own, and so is the choice between
-//! the results of two blocks.
+//! Knows nothing of plans and keys: each block of a tensor is a problem of its own, whose elements are added to the
+//! results of their segments.
 
 use crate::problem::{InputLayout, elements};
-use crate::reference::evaluate;
-use crate::reference::sums::{self, Sum};
-use crate::{Error, Op, Order, Problem, ProblemError};
+use crate::reference::{Running, evaluate, for_each_segment, nothing, order_ranks, ranks};
+use crate::{Error, Op, Problem};
 use std::io;
 
-/// Most elements of a block.
-const BLOCK: u64 = 1 << 20;
-/// Most elements of a block of sums: each may have a sum of its own, which takes up to a KiB.
-const BLOCK_OF_SUMS: u64 = 1 << 15;
+/// Most elements of a block: each may have a result of its own, which takes up to 100 bytes.
+const BLOCK: u64 = 1 << 18;
+/// The same of sums and TopK, where it takes up to a KiB, or more if more elements are wanted.
+const BLOCK_OF_MANY: u64 = 1 << 15;
 /// Most elements that are read of a view for each one that a block has.
 const MOST_READ: u64 = 4;
 
 /// [`evaluate`] with inputs read and outputs written piece by piece. It takes a few dozen MiB, whatever the size of
-/// the tensors. Only TopK of segments side by side takes more: the results of a row of them. Elements of a view that lie near
-/// each other are read at once, with what lies between.
+/// the tensors. Only TopK may take more: a few times the results of a row of segments side by side. Elements of a view that
+/// lie near each other are read at once, with what lies between.
 ///
 /// `read(input, offset, bytes)` fills `bytes` with the input's bytes from `offset` on. `write(output, offset, bytes)`
 /// receives an output's bytes, in order, each once.
@@ -31,8 +30,8 @@ pub fn evaluate_streamed(
     mut write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
 ) -> Result<(), Error> {
     problem.check()?;
-    let most = match problem.op().is_sum() {
-        true => BLOCK_OF_SUMS,
+    let most = match problem.op().is_sum() || problem.op() == Op::TopK {
+        true => BLOCK_OF_MANY,
         false => BLOCK,
     };
     let (read, write) = (&mut read, &mut write);
@@ -53,46 +52,52 @@ fn evaluate_all(problem: &Problem, most: u64, host: &mut Host<'_>) -> Result<(),
 }
 
 fn evaluate_in(problem: &Problem, most: u64, host: &mut Host<'_>) -> Result<(), Error> {
-    let output = problem.outputs().swap_remove(0);
-    if output.bytes() == 0 {
+    let outputs = problem.outputs();
+    if outputs[0].bytes() == 0 {
         return Ok(());
     }
     if problem.reduced_len() == 0 {
-        return nothing(problem, most, host);
+        return of_nothing(problem, most, host);
     }
     // The outer loop goes over kept dimensions, so a block of outputs is complete before the next.
     let shape = match problem.op().is_elementwise() {
-        true => &output.shape,
+        true => &outputs[0].shape,
         false => &problem.inputs()[0],
     };
     let blocks = Blocks::new(shape, most);
     let reduced = |d: usize| problem.reduced().get(d) == Some(&true);
-    let kept = blocks.cells(|d| !reduced(d));
-    if problem.op().is_sum() && !problem.is_copy() {
-        return sums(problem, &blocks, kept, host);
-    }
-    if let Some(k) = problem.k() {
-        return best(problem, k, &blocks, kept, host);
-    }
-    for kept in kept {
-        let mut best: Option<Vec<Vec<u8>>> = None;
+    // Of segments whose ranks alternate, all leave together.
+    let (k, inner) = ranks(problem);
+    let together = k * inner * outputs[0].dtype.size() as usize;
+    let mut results = vec![Vec::new(); outputs.len()];
+    let mut written = vec![0; outputs.len()];
+    for kept in blocks.cells(|d| !reduced(d)) {
+        let mut segments: Vec<Box<dyn Running>> = Vec::new();
         for inside in blocks.cells(reduced) {
             let starts: Vec<u64> = kept.iter().zip(&inside).map(|(a, b)| a + b).collect();
-            let new = block(problem, &blocks, &starts, host)?;
-            best = Some(match best {
-                None => new,
-                Some(held) => merged(problem, held, new)?,
+            let (part, inputs) = read_block(problem, &blocks, &starts, host)?;
+            if problem.op().is_elementwise() || problem.is_copy() {
+                let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+                results = evaluate(&part, &inputs)?;
+                continue;
+            }
+            for_each_segment(&part, |at, positions| {
+                if at == segments.len() {
+                    segments.push(nothing(problem));
+                }
+                segments[at].add_all(&inputs[0], positions);
             });
         }
-        let at = output_at(problem, &kept, &blocks);
-        let outputs = problem.outputs();
-        for (i, (output, bytes)) in outputs.iter().zip(best.unwrap_or_default()).enumerate() {
-            let size = output.dtype.size();
-            let bytes = match problem.op().is_index() && i == 0 {
-                true => narrowed(&bytes, size as usize),
-                false => bytes,
-            };
-            host.write(i, at * size, &bytes)?;
+        for mut segment in segments {
+            segment.finish(&mut results);
+        }
+        if results[0].len().is_multiple_of(together) {
+            order_ranks(problem, &mut results);
+            for (i, bytes) in results.iter_mut().enumerate() {
+                host.write(i, written[i], bytes)?;
+                written[i] += bytes.len() as u64;
+                bytes.clear();
+            }
         }
     }
     Ok(())
@@ -200,26 +205,6 @@ fn read_block(
     Ok((problem.with_inputs(shapes), inputs))
 }
 
-/// The result of a block; for an index operator, int64 indices in the whole segment and the elements.
-fn block(
-    problem: &Problem,
-    blocks: &Blocks<'_>,
-    starts: &[u64],
-    host: &mut Host<'_>,
-) -> Result<Vec<Vec<u8>>, Error> {
-    let (part, inputs) = read_block(problem, blocks, starts, host)?;
-    let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
-    let mut outputs = evaluate(&part.of_part(), &inputs)?;
-    if let Some(axis) = index_axis(problem) {
-        let indices = usize::from(problem.k().is_some());
-        for index in outputs[indices].chunks_exact_mut(8) {
-            let place = starts.get(axis).copied().unwrap_or(0) + number(index);
-            index.copy_from_slice(&place.to_le_bytes());
-        }
-    }
-    Ok(outputs)
-}
-
 /// The shape of what a block has of an input, and where its first element is.
 fn taken(problem: &Problem, input: usize, blocks: &Blocks<'_>, starts: &[u64]) -> (Vec<u64>, u64) {
     let whole = &problem.inputs()[input];
@@ -284,199 +269,22 @@ fn gather(
     Ok(())
 }
 
-/// The reduced axis of an index operator; the rank for a scalar.
-fn index_axis(problem: &Problem) -> Option<usize> {
-    let rank = problem.reduced().len();
-    let axis = problem.axis().unwrap_or(rank);
-    problem.op().is_index().then_some(axis)
-}
-
-/// The better of two results; `held` comes before `new` in the segments.
-fn merged(
-    problem: &Problem,
-    held: Vec<Vec<u8>>,
-    new: Vec<Vec<u8>>,
-) -> Result<Vec<Vec<u8>>, ProblemError> {
-    let (dtype, nan) = (problem.dtype(), problem.nan_policy());
-    let values = held.len() - 1;
-    let n = held[values].len() as u64 / dtype.size();
-    // Sums are merged unrounded in `sums`, and extremes are separated in `evaluate_all`.
-    let op = problem.op();
-    let choice = match op.order() {
-        _ if op.is_index() => Problem::arg(op, dtype, &[2, n], 0)?,
-        Some(Order::Least) => Problem::min(dtype, &[[n], [n]])?,
-        Some(Order::Greatest | Order::GreatestMagnitude) | None => {
-            Problem::max(op.value_type(dtype), &[[n], [n]])?
-        }
-    };
-    let choice = choice.nan(nan);
-    if !problem.op().is_index() {
-        return evaluate(&choice, &[&held[0], &new[0]]);
-    }
-    let choice = choice.select_last_index(problem.selects_last_index());
-    let both = [held[values].as_slice(), &new[values]].concat();
-    let chosen = evaluate(&choice, &[&both])?.swap_remove(0);
-    let pick = |i: usize| {
-        let size = held[i].len() / n as usize;
-        let rows = held[i].chunks_exact(size).zip(new[i].chunks_exact(size));
-        let picked = rows.zip(chosen.chunks_exact(8));
-        let picked = picked.flat_map(|((held, new), c)| if number(c) == 0 { held } else { new });
-        picked.copied().collect()
-    };
-    Ok((0..held.len()).map(pick).collect())
-}
-
-/// The best elements over all blocks. What leaves together is the results of whole segments, so that they leave in order.
-fn best(
-    problem: &Problem,
-    k: u64,
-    blocks: &Blocks<'_>,
-    kept: impl Iterator<Item = Vec<u64>>,
-    host: &mut Host<'_>,
-) -> Result<(), Error> {
-    let outputs = problem.outputs();
-    let axis = index_axis(problem).unwrap_or_default();
-    let inner = problem.inner();
-    let beside = |a: &Vec<u64>, b: &Vec<u64>| axis < blocks.cut && a[..axis] == b[..axis];
-    let mut kept = kept.peekable();
-    while let Some(first) = kept.next() {
-        let mut row = vec![first];
-        while let Some(next) = kept.next_if(|next| beside(&row[0], next)) {
-            row.push(next);
-        }
-        let mut all = Vec::new();
-        for kept in &row {
-            let mut lists: Option<Vec<Vec<u8>>> = None;
-            for inside in blocks.cells(|d| d == axis) {
-                let starts: Vec<u64> = kept.iter().zip(&inside).map(|(a, b)| a + b).collect();
-                let new = block(problem, blocks, &starts, host)?;
-                lists = Some(match lists {
-                    None => new,
-                    Some(held) => joined(problem, k, blocks, &starts, held, new)?,
-                });
-            }
-            all.push(lists.unwrap_or_default());
-        }
-        let outer = row[0][..axis].iter().zip(blocks.shape);
-        let at = outer.fold(0, |at, (&start, &size)| at * size + start) * k * inner;
-        for (i, output) in outputs.iter().enumerate() {
-            let size = output.dtype.size();
-            let rows = if row.len() > 1 { k as usize } else { 1 };
-            let piece = |rank: usize, lists: &Vec<Vec<u8>>| {
-                let bytes = lists[i].len() / rows;
-                lists[i][rank * bytes..][..bytes].to_vec()
-            };
-            let bytes = (0..rows).flat_map(|rank| all.iter().flat_map(move |l| piece(rank, l)));
-            let bytes: Vec<u8> = bytes.collect();
-            let bytes = if i == 1 {
-                narrowed(&bytes, size as usize)
-            } else {
-                bytes
-            };
-            host.write(i, at * size, &bytes)?;
-        }
-    }
-    Ok(())
-}
-
-/// The best elements of two lists, of which `held` comes before `new` in the segments, and their indices.
-fn joined(
-    problem: &Problem,
-    k: u64,
-    blocks: &Blocks<'_>,
-    starts: &[u64],
-    held: Vec<Vec<u8>>,
-    new: Vec<Vec<u8>>,
-) -> Result<Vec<Vec<u8>>, ProblemError> {
-    let axis = index_axis(problem).unwrap_or_default();
-    let sizes: Vec<u64> = (0..)
-        .zip(starts)
-        .map(|(d, &start)| blocks.size(d, start))
-        .collect();
-    let (outer, inner) = (elements(&sizes[..axis]), elements(&sizes[axis + 1..]));
-    let rows = |lists: &[Vec<u8>]| lists[1].len() as u64 / 8 / (outer * inner);
-    let [a, b] = [rows(&held), rows(&new)];
-    let together = |i: usize| -> Vec<u8> {
-        let [one, other] =
-            [&held[i], &new[i]].map(|all| all.chunks_exact(all.len() / outer as usize));
-        one.zip(other)
-            .flat_map(|(one, other)| [one, other].concat())
-            .collect()
-    };
-    let choice = Problem::top_k(problem.dtype(), &[outer, a + b, inner], 1, k.min(a + b))?;
-    let choice = choice
-        .largest(!problem.gives_smallest())
-        .nan(problem.nan_policy());
-    let mut chosen = evaluate(&choice, &[&together(0)])?;
-    let indices = together(1);
-    let each = (k.min(a + b) * inner) as usize;
-    for (i, index) in chosen[1].chunks_exact_mut(8).enumerate() {
-        let row = (i / each) as u64 * (a + b) + number(index);
-        let from = 8 * (row * inner + i as u64 % inner) as usize;
-        index.copy_from_slice(&indices[from..][..8]);
-    }
-    Ok(chosen)
-}
-
-/// Sums over all blocks, rounded once after the last one.
-fn sums(
-    problem: &Problem,
-    blocks: &Blocks<'_>,
-    kept: impl Iterator<Item = Vec<u64>>,
-    host: &mut Host<'_>,
-) -> Result<(), Error> {
-    for kept in kept {
-        let mut sums: Option<Vec<Sum>> = None;
-        for inside in blocks.cells(|d| problem.reduced()[d]) {
-            let starts: Vec<u64> = kept.iter().zip(&inside).map(|(a, b)| a + b).collect();
-            let (part, inputs) = read_block(problem, blocks, &starts, host)?;
-            let new = || vec![Sum::new(&part); elements(&part.outputs()[0].shape) as usize];
-            sums::add(&part, &inputs[0], sums.get_or_insert_with(new));
-        }
-        let mut bytes = Vec::new();
-        for sum in sums.unwrap_or_default() {
-            sum.write(&mut bytes);
-        }
-        let at = output_at(problem, &kept, blocks);
-        host.write(0, at * problem.dtype().size(), &bytes)?;
-    }
-    Ok(())
-}
-
-/// Where a block's first output is.
-fn output_at(problem: &Problem, kept: &[u64], blocks: &Blocks<'_>) -> u64 {
-    let dims = (0..kept.len()).filter(|&d| problem.reduced().get(d) != Some(&true));
-    dims.fold(0, |at, d| at * blocks.shape[d] + kept[d])
-}
-
-/// Shortens 8-byte numbers to `size` bytes; the problem was checked, so they fit.
-fn narrowed(bytes: &[u8], size: usize) -> Vec<u8> {
-    let numbers = bytes.chunks_exact(8);
-    numbers.flat_map(|n| &n[..size]).copied().collect()
-}
-
 /// Reductions over empty sets.
-fn nothing(problem: &Problem, most: u64, host: &mut Host<'_>) -> Result<(), Error> {
+fn of_nothing(problem: &Problem, most: u64, host: &mut Host<'_>) -> Result<(), Error> {
     let (dtype, op) = (problem.dtype(), problem.op());
     let count = elements(&problem.outputs()[0].shape);
-    let mut at = 0;
-    while at < count {
+    for at in (0..count).step_by(most as usize) {
         let n = most.min(count - at);
         let part = Problem::reduce(op, dtype, &[0, n], &[0])?;
         host.write(0, at * dtype.size(), &evaluate(&part, &[&[]])?[0])?;
-        at += n;
     }
     Ok(())
-}
-
-fn number(bytes: &[u8]) -> u64 {
-    u64::from_le_bytes(std::array::from_fn(|i| bytes[i]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Class, DType, IndexType, NanPolicy};
+    use crate::{Class, DType, IndexType, NanPolicy, ProblemError};
 
     /// Elements with ties, NaNs and zeros of both signs.
     fn data(dtype: DType, n: u64) -> Vec<u8> {

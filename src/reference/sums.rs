@@ -3,29 +3,10 @@
 //! Defines sums, means and norms in whole numbers wide enough to be exact. It must not know how a device
 //! adds: it decomposes, adds and rounds numbers by itself.
 
-use super::{Walk, for_each_segment};
+use super::{Running, bits};
 use crate::{Class, DType, NanPolicy, Op, Problem};
-use half::{bf16, f16};
-
-/// The bytes of the result.
-pub(super) fn evaluate(problem: &Problem, input: &[u8]) -> Vec<u8> {
-    let nothing = Sum::new(problem);
-    let mut bytes = Vec::new();
-    for_each_segment(problem, |_, segment| {
-        let mut sum = nothing.clone();
-        sum.add_all(input, segment);
-        sum.write(&mut bytes);
-    });
-    bytes
-}
-
-/// Adds the elements of an input to the sums of its segments, in the order of the outputs.
-pub(super) fn add(problem: &Problem, input: &[u8], sums: &mut [Sum]) {
-    for_each_segment(problem, |at, segment| sums[at].add_all(input, segment));
-}
 
 /// An exact running sum.
-#[derive(Clone)]
 pub(crate) struct Sum {
     op: Op,
     dtype: DType,
@@ -55,6 +36,46 @@ enum Number {
         mantissa: u64,
         exponent: i32,
     },
+}
+
+impl Number {
+    fn of(dtype: DType, bytes: &[u8]) -> Number {
+        let bits = bits(bytes);
+        let Some(format) = Format::of(dtype) else {
+            // Shifting up and back extends the sign.
+            let up = 64 - 8 * bytes.len();
+            let value = (bits << up) as i64 >> up;
+            let negative = dtype.class() == Class::Signed && value < 0;
+            return Number::Finite {
+                negative,
+                mantissa: match negative {
+                    true => value.unsigned_abs(),
+                    false => bits,
+                },
+                exponent: 0,
+            };
+        };
+        let negative = bits & format.zero(true) != 0;
+        let fraction = bits & ((1 << format.fraction) - 1);
+        let infinity = format.infinity(false);
+        match bits & infinity {
+            exponent if exponent == infinity => match fraction {
+                0 => Number::Infinity { negative },
+                _ => Number::Nan,
+            },
+            // Zeros and subnormals have no leading 1.
+            0 => Number::Finite {
+                negative,
+                mantissa: fraction,
+                exponent: format.lowest(),
+            },
+            exponent => Number::Finite {
+                negative,
+                mantissa: fraction | 1 << format.fraction,
+                exponent: format.lowest() + (exponent >> format.fraction) as i32 - 1,
+            },
+        }
+    }
 }
 
 impl Sum {
@@ -89,44 +110,6 @@ impl Sum {
             infinity: false,
             negative_infinity: false,
             only_negative_zeros: true,
-        }
-    }
-
-    /// Adds the elements at these positions.
-    fn add_all(&mut self, input: &[u8], positions: &mut Walk) {
-        for_type!(self.dtype, T => self.add_each::<T>(input, positions));
-    }
-
-    fn add_each<T: Element>(&mut self, input: &[u8], positions: &mut Walk) {
-        let squares = squares(self.op);
-        let signs = matches!(self.op, Op::ReduceSum | Op::ReduceMean);
-        for at in positions {
-            let number = T::number(&input[at * size_of::<T>()..]);
-            if self.ignore_nan && matches!(number, Number::Nan) {
-                continue;
-            }
-            self.count += 1;
-            match number {
-                Number::Nan => self.nan = true,
-                Number::Infinity { negative } if negative && signs => self.negative_infinity = true,
-                Number::Infinity { .. } => self.infinity = true,
-                Number::Finite {
-                    negative,
-                    mantissa,
-                    exponent,
-                } => {
-                    let negative = negative && signs;
-                    self.only_negative_zeros &= negative && mantissa == 0;
-                    if squares {
-                        let square = u128::from(mantissa) * u128::from(mantissa);
-                        let place = (2 * exponent - self.lowest) as usize;
-                        self.add_bits(negative, square as u64, place);
-                        self.add_bits(negative, (square >> 64) as u64, place + 64);
-                    } else {
-                        self.add_bits(negative, mantissa, (exponent - self.lowest) as usize);
-                    }
-                }
-            }
         }
     }
 
@@ -236,79 +219,49 @@ impl Sum {
     }
 }
 
-fn squares(op: Op) -> bool {
-    matches!(op, Op::ReduceL2 | Op::ReduceSumSquare)
-}
-
-/// An element type whose elements can be decomposed.
-trait Element: Sized {
-    /// From the first bytes of a slice.
-    fn number(bytes: &[u8]) -> Number;
-}
-
-macro_rules! floats {
-    ($($t:ty, $bits:ty, $fraction:literal;)*) => {$(
-        impl Element for $t {
-            fn number(bytes: &[u8]) -> Number {
-                const EXPONENTS: u64 = (<$bits>::MAX >> 1 >> $fraction) as u64;
-                let bits = <$bits>::from_le_bytes(std::array::from_fn(|i| bytes[i]));
-                let negative = bits >> (<$bits>::BITS - 1) == 1;
-                let exponent = u64::from(bits >> $fraction) & EXPONENTS;
-                let fraction = u64::from(bits & ((1 << $fraction) - 1));
-                if exponent == EXPONENTS {
-                    return match fraction {
-                        0 => Number::Infinity { negative },
-                        _ => Number::Nan,
-                    };
+impl Running for Sum {
+    fn add(&mut self, input: &[u8], at: usize) {
+        let size = self.dtype.size() as usize;
+        let number = Number::of(self.dtype, &input[at * size..][..size]);
+        if self.ignore_nan && matches!(number, Number::Nan) {
+            return;
+        }
+        self.count += 1;
+        let signs = matches!(self.op, Op::ReduceSum | Op::ReduceMean);
+        match number {
+            Number::Nan => self.nan = true,
+            Number::Infinity { negative } if negative && signs => self.negative_infinity = true,
+            Number::Infinity { .. } => self.infinity = true,
+            Number::Finite {
+                negative,
+                mantissa,
+                exponent,
+            } => {
+                let negative = negative && signs;
+                self.only_negative_zeros &= negative && mantissa == 0;
+                if squares(self.op) {
+                    let square = u128::from(mantissa) * u128::from(mantissa);
+                    let place = (2 * exponent - self.lowest) as usize;
+                    self.add_bits(negative, square as u64, place);
+                    self.add_bits(negative, (square >> 64) as u64, place + 64);
+                } else {
+                    self.add_bits(negative, mantissa, (exponent - self.lowest) as usize);
                 }
-                let (mantissa, exponent) = match exponent {
-                    // Zeros and subnormals have no leading 1.
-                    0 => (fraction, 1),
-                    _ => (fraction | 1 << $fraction, exponent as i32),
-                };
-                let exponent = exponent - (EXPONENTS / 2) as i32 - $fraction;
-                Number::Finite { negative, mantissa, exponent }
             }
         }
-    )*};
-}
-floats! {
-    bf16, u16, 7;
-    f16, u16, 10;
-    f32, u32, 23;
-    f64, u64, 52;
-}
+    }
 
-// No problem sums bool.
-impl Element for bool {
-    fn number(bytes: &[u8]) -> Number {
-        u8::number(bytes)
+    fn finish(&mut self, outputs: &mut [Vec<u8>]) {
+        self.write(&mut outputs[0]);
+        *self = Sum {
+            ignore_nan: self.ignore_nan,
+            ..Sum::nothing(self.op, self.dtype)
+        };
     }
 }
 
-macro_rules! integers {
-    ($($t:ty, $negative:expr, $magnitude:expr;)*) => {$(
-        impl Element for $t {
-            fn number(bytes: &[u8]) -> Number {
-                let value = <$t>::from_le_bytes(std::array::from_fn(|i| bytes[i]));
-                Number::Finite {
-                    negative: $negative(value),
-                    mantissa: u64::from($magnitude(value)),
-                    exponent: 0,
-                }
-            }
-        }
-    )*};
-}
-integers! {
-    i8, i8::is_negative, i8::unsigned_abs;
-    i16, i16::is_negative, i16::unsigned_abs;
-    i32, i32::is_negative, i32::unsigned_abs;
-    i64, i64::is_negative, i64::unsigned_abs;
-    u8, |_| false, u8::from;
-    u16, |_| false, u16::from;
-    u32, |_| false, u32::from;
-    u64, |_| false, u64::from;
+fn squares(op: Op) -> bool {
+    matches!(op, Op::ReduceL2 | Op::ReduceSumSquare)
 }
 
 /// A float type, by its bits.

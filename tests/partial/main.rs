@@ -287,6 +287,13 @@ fn indices_count_from_the_start_of_the_whole_in_64_bits() -> Outcome {
         error.to_string(),
         "index 4294967296 of output 0 does not fit uint32"
     );
+    let columns = Problem::top_k(DType::U8, &[2, 2], 0, 2)?.index_type(IndexType::U32);
+    let beyond = Partial::from_reference(&columns, u64::from(u32::MAX), &[9, 9, 1, 1])?;
+    let error = beyond.finish().expect_err("out of range");
+    assert_eq!(
+        error.to_string(),
+        "index 4294967296 of output 2 does not fit uint32"
+    );
 
     let error = Partial::from_reference(&problem, i64::MAX as u64 - 2, &[1, 9, 9]);
     let error = error.expect_err("an offset that overflows").to_string();

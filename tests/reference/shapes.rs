@@ -99,6 +99,18 @@ fn a_zero_sized_dimension_that_is_kept_gives_an_empty_output() {
 }
 
 #[test]
+fn the_strides_of_no_elements_do_not_matter() {
+    let far = |p: Problem| p.strided(0, &[1, i64::MAX], u64::MAX);
+    let min = |shape: &[u64], axes: &[i64]| Problem::reduce_min(DType::U8, shape, axes);
+    let sum = |shape: &[u64], axes: &[i64]| Problem::reduce_sum(DType::U8, shape, axes);
+    let huge = [0, 4, 1u64 << 61];
+    assert_eq!(run(min(&huge, &[0, 2]), &[&[]]), [[255; 4]]);
+    assert_eq!(run(sum(&huge, &[0, 2]), &[&[]]), [[0; 4]]);
+    assert_eq!(run(min(&[0, 4], &[0]).map(far), &[&[]]), [[255; 4]]);
+    assert_eq!(run(sum(&[0, 4], &[0]).map(far), &[&[]]), [[0; 4]]);
+}
+
+#[test]
 fn a_scalar_reduces_to_itself_and_its_index_is_0() {
     for dtype in DType::ALL {
         let (_, hi) = limits(dtype);
