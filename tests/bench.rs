@@ -118,6 +118,12 @@ fn what_a_browser_saved_is_drawn_and_compared_without_a_device() {
     let output = run("bench --from saved.json --filter argmax");
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).starts_with("error: --filter argmax: no case"));
+    // A ceiling of nothing gives no share, of which a chart's axis would have no end.
+    let nothing = SAVED.replace("\"ceiling_gbps\": 100.0", "\"ceiling_gbps\": 0");
+    fs::write(folder.path().join("nothing.json"), nothing).unwrap();
+    let output = run("bench --from nothing.json --filter argmin --html out.html");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(!text(&output.stdout).contains("inf"));
     let output = run("bench --from broken.json");
     assert_eq!(output.status.code(), Some(2));
     assert!(

@@ -13,17 +13,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 
-use clap::{Arg, CommandFactory, FromArgMatches, ValueEnum};
+use clap::{Arg, CommandFactory, FromArgMatches};
 use mpi::collective::SystemOperation;
 use mpi::request::{self, WaitGuard};
 use mpi::topology::{Process, SimpleCommunicator};
 use mpi::traits::*;
 use wgreduce::Partial;
-use wgreduce_tool::args::{self, Cli, Common, Share};
+use wgreduce_tool::args::{self, Cli, Command, Common, Share};
 use wgreduce_tool::device::Device;
 use wgreduce_tool::failure::{Failure, say};
 use wgreduce_tool::interrupt;
-use wgreduce_tool::operator::Operator;
+use wgreduce_tool::operator::is_operator;
 use wgreduce_tool::output::{self, Piece, Shared};
 use wgreduce_tool::part::file::Task;
 use wgreduce_tool::part::merge::{self, Data};
@@ -86,7 +86,7 @@ fn definition() -> clap::Command {
         .override_usage("mpirun -n RANKS wgreduce-mpi <COMMAND> <IN.npy> -o <OUT.npy> [OPTIONS]")
         .after_help("Example:\n  mpirun -n 16 wgreduce-mpi argmin big.npy --axis 0 -o winner.npy");
     args::with_used_options(tool).mut_subcommands(|command| {
-        if Operator::from_str(command.get_name(), false).is_err() {
+        if !is_operator(command.get_name()) {
             return command.hide(true);
         }
         let of_ranks = |arg: Arg| match arg.get_id().as_str() {
@@ -128,7 +128,7 @@ fn job(cli: &Cli, world: &SimpleCommunicator) -> Result<Vec<String>, Failure> {
     let common = &cli.common;
     let (rank, size) = (world.rank() as u64, world.size() as u64);
     let (request, output, cut) = first(world, requested(cli, size))?;
-    let values = request.values.as_deref();
+    let values = request.values;
     first(world, check_same(world, &cut, output, values))?;
     let mut inputs = request.inputs;
     let parts = rank..rank + 1;
@@ -214,11 +214,11 @@ fn sent(root: &Process<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
 type Requested<'a> = (Request<'a>, &'a Path, Cut);
 
 fn requested(cli: &Cli, ranks: u64) -> Result<Requested<'_>, Failure> {
-    let request = Request::of(&cli.command, &cli.common)?;
     let refused = |why: &str| Err(Failure::Request(why.into()));
-    let Some(mut request) = request else {
+    let Command::Operator(command) = &cli.command else {
         return refused("this is a command of wgreduce; wgreduce-mpi has the operators");
     };
+    let mut request = Request::of(command, &cli.common)?;
     if request.share.is_some() {
         return refused("--part: each rank reduces one part already; leave it out");
     }
@@ -226,10 +226,7 @@ fn requested(cli: &Cli, ranks: u64) -> Result<Requested<'_>, Failure> {
         return refused("wgreduce-mpi needs the name of a file, as in -o out.npy");
     };
     let cut = Cut::new(&mut request, ranks, &cli.common)?;
-    for path in [Some(output), request.values.as_ref()]
-        .into_iter()
-        .flatten()
-    {
+    for path in [Some(output), request.values].into_iter().flatten() {
         if output::is_special(path) {
             let why = "is no file: ranks write beside the place of one";
             return Err(Failure::file(path, why));

@@ -12,7 +12,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use wgreduce::{AdapterClass, DType, IndexType, NanPolicy, Op};
 
-use crate::operator::Operator;
+use crate::operator::{OPERATORS, is_operator};
 
 /// ArgMin, ArgMax, ReduceMin, ReduceMax, Min, Max, TopK and exact sums of .npy files on the GPU.
 ///
@@ -146,7 +146,7 @@ fn used(command: &str) -> &'static [&'static str] {
         "onnx" => &["device", "check", "nan", "tuning"],
         "plan" => &["device", "nan", "dtype", "tuning"],
         "bench" | "tune" => &["device", "nan", "tuning"],
-        _ if Operator::from_str(command, false).is_ok() => &COMMON,
+        _ if is_operator(command) => &COMMON,
         _ => &[],
     }
 }
@@ -163,7 +163,7 @@ fn unused(name: &str, command: &Command) -> Vec<(String, &'static str)> {
     let mut all = without(name, &foreign);
     match command {
         Command::Plan(plan) => {
-            let op = plan.op.op();
+            let op = plan.op;
             let (index, elementwise) = (op.is_index(), op.is_elementwise());
             let top = op == Op::TopK;
             let of_op = [
@@ -178,9 +178,10 @@ fn unused(name: &str, command: &Command) -> Vec<(String, &'static str)> {
             ];
             let foreign = of_op.into_iter().filter(|(_, has)| !has);
             let foreign: Vec<&str> = foreign.map(|(id, _)| id).collect();
-            let value = plan.op.to_possible_value();
-            let named = value.map_or(String::new(), |value| format!("plan {}", value.get_name()));
-            all.extend(without(&named, &foreign));
+            let mut operators = OPERATORS.iter();
+            let name = operators.find_map(|(name, named)| (*named == op).then_some(*name));
+            let plan_of = format!("plan {}", name.unwrap_or_default());
+            all.extend(without(&plan_of, &foreign));
             if plan.class.is_some() {
                 all.extend(without("plan --class", &["device"]));
             }
@@ -210,9 +211,10 @@ pub struct Common {
         long,
         global = true,
         value_name = "POLICY",
-        default_value = "propagate"
+        default_value = "propagate",
+        value_parser = named(POLICIES)
     )]
-    pub nan: Nan,
+    pub nan: NanPolicy,
     /// The element type to plan for, or that of the files; bfloat16 reads raw `<V2` files
     #[arg(long, global = true, value_name = "NAME", value_parser = dtypes())]
     pub dtype: Option<DType>,
@@ -233,6 +235,39 @@ pub struct Common {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    #[command(flatten)]
+    Operator(OperatorCommand),
+    /// Merge what --part wrote to the result of the whole
+    #[command(after_help = "Example:\n  wgreduce merge p0.part p1.part -o winner.npy")]
+    Merge(Merge),
+    /// Run ONNX test cases: folders of model.onnx and test_data_set_*
+    #[command(after_help = "Example:\n  wgreduce onnx cases --save computed")]
+    Onnx(Onnx),
+    /// List the adapters, with what a bug report needs
+    #[command(after_help = "Example:\n  wgreduce devices")]
+    Devices(Devices),
+    /// Show what would be dispatched and how it works, without running it
+    #[command(
+        override_usage = "wgreduce plan [OPTIONS] --shape <SHAPE> --dtype <NAME> <OP>",
+        after_help = "Example:\n  wgreduce plan argmax --shape 64,512,512 --dtype float32 --axis 1"
+    )]
+    Plan(Plan),
+    /// Benchmark this device: verify each case, and time it beside a plain read
+    #[command(after_help = "Example:\n  wgreduce bench --quick --filter tiny --html bench.html")]
+    Bench(Bench),
+    /// Search for a tuning that is faster on this device, for --tuning
+    #[command(after_help = "Example:\n  wgreduce tune --quick --filter tiny -o tuning.json")]
+    Tune(Tune),
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  wgreduce completions bash")]
+    Completions(Completions),
+    /// Print a man page: the tool's, or a command's
+    #[command(after_help = "Example:\n  wgreduce man bench")]
+    Man(Man),
+}
+
+#[derive(Debug, Subcommand)]
+pub enum OperatorCommand {
     /// Index of the smallest element along an axis
     #[command(
         after_help = "Example:\n  wgreduce argmin scores.npy --axis -1 --values smallest.npy -o where.npy"
@@ -281,33 +316,6 @@ pub enum Command {
         after_help = "Example:\n  wgreduce topk scores.npy --k 2 --values best.npy -o where.npy"
     )]
     Topk(Top),
-    /// Merge what --part wrote to the result of the whole
-    #[command(after_help = "Example:\n  wgreduce merge p0.part p1.part -o winner.npy")]
-    Merge(Merge),
-    /// Run ONNX test cases: folders of model.onnx and test_data_set_*
-    #[command(after_help = "Example:\n  wgreduce onnx cases --save computed")]
-    Onnx(Onnx),
-    /// List the adapters, with what a bug report needs
-    #[command(after_help = "Example:\n  wgreduce devices")]
-    Devices(Devices),
-    /// Show what would be dispatched and how it works, without running it
-    #[command(
-        override_usage = "wgreduce plan [OPTIONS] --shape <SHAPE> --dtype <NAME> <OP>",
-        after_help = "Example:\n  wgreduce plan argmax --shape 64,512,512 --dtype float32 --axis 1"
-    )]
-    Plan(Plan),
-    /// Benchmark this device: verify each case, and time it beside a plain read
-    #[command(after_help = "Example:\n  wgreduce bench --quick --filter tiny --html bench.html")]
-    Bench(Bench),
-    /// Search for a tuning that is faster on this device, for --tuning
-    #[command(after_help = "Example:\n  wgreduce tune --quick --filter tiny -o tuning.json")]
-    Tune(Tune),
-    /// Print a completion script for a shell
-    #[command(after_help = "Example:\n  wgreduce completions bash")]
-    Completions(Completions),
-    /// Print a man page: the tool's, or a command's
-    #[command(after_help = "Example:\n  wgreduce man bench")]
-    Man(Man),
 }
 
 #[derive(Debug, Args)]
@@ -336,8 +344,8 @@ pub struct IndexOptions {
     #[arg(long)]
     pub select_last_index: bool,
     /// The type of the indices
-    #[arg(long, value_name = "TYPE", default_value = "int64")]
-    pub index_type: Indices,
+    #[arg(long, value_name = "TYPE", default_value = "int64", value_parser = named(INDICES))]
+    pub index_type: IndexType,
 }
 
 #[derive(Debug, Args)]
@@ -348,27 +356,20 @@ pub struct Top {
     /// The axis, counted from the end when negative
     #[arg(long, default_value_t = -1, allow_hyphen_values = true, value_parser = axis)]
     pub axis: i64,
-    #[command(flatten)]
-    pub wanted: Wanted,
+    /// How many elements
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = k)]
+    pub k: u64,
+    /// The smallest elements instead of the largest
+    #[arg(long)]
+    pub smallest: bool,
     /// The type of the indices
-    #[arg(long, value_name = "TYPE", default_value = "int64")]
-    pub index_type: Indices,
+    #[arg(long, value_name = "TYPE", default_value = "int64", value_parser = named(INDICES))]
+    pub index_type: IndexType,
     /// Write the elements here; without this and -o both are printed
     #[arg(long, value_name = "OUT2.npy")]
     pub values: Option<PathBuf>,
     #[command(flatten)]
     pub output: Output,
-}
-
-/// Which elements `topk` gives.
-#[derive(Clone, Copy, Debug, Args)]
-pub struct Wanted {
-    /// How many elements
-    #[arg(long, value_name = "N", required = true, allow_hyphen_values = true, value_parser = k)]
-    pub k: u64,
-    /// The smallest elements instead of the largest
-    #[arg(long)]
-    pub smallest: bool,
 }
 
 #[derive(Debug, Args)]
@@ -377,7 +378,7 @@ pub struct Reduce {
     #[arg(value_name = "IN.npy")]
     pub input: PathBuf,
     /// The axes, as in `0,-1`; all when left out
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true, value_parser = axes)]
     pub axes: Option<Axes>,
     #[command(flatten)]
     pub keepdims: Keepdims,
@@ -445,21 +446,22 @@ pub struct Devices {
 #[derive(Debug, Args)]
 pub struct Plan {
     /// The operator
-    #[arg(value_name = "OP")]
-    pub op: Operator,
+    #[arg(value_name = "OP", value_parser = named(OPERATORS))]
+    pub op: Op,
     /// An input's shape, as in `64,512,512`; once per input of min and max; `""` is a scalar
     #[arg(
         long = "shape",
         value_name = "SHAPE",
         required = true,
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        value_parser = shape
     )]
     pub shapes: Vec<Shape>,
     /// The axis of argmin, argmax and topk
     #[arg(long, allow_hyphen_values = true, conflicts_with = "axes", value_parser = axis)]
     pub axis: Option<i64>,
     /// The axes of the operators named reduce-
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true, value_parser = axes)]
     pub axes: Option<Axes>,
     #[command(flatten)]
     pub keepdims: Keepdims,
@@ -586,65 +588,20 @@ impl From<Class> for AdapterClass {
     }
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Nan {
-    Propagate,
-    Ignore,
-}
+const POLICIES: [(&str, NanPolicy); 2] = [
+    ("propagate", NanPolicy::Propagate),
+    ("ignore", NanPolicy::Ignore),
+];
 
-impl From<Nan> for NanPolicy {
-    fn from(nan: Nan) -> NanPolicy {
-        match nan {
-            Nan::Propagate => NanPolicy::Propagate,
-            Nan::Ignore => NanPolicy::Ignore,
-        }
-    }
-}
+const INDICES: [(&str, IndexType); 3] = [
+    ("int64", IndexType::I64),
+    ("int32", IndexType::I32),
+    ("uint32", IndexType::U32),
+];
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Indices {
-    Int64,
-    Int32,
-    Uint32,
-}
-
-impl From<Indices> for IndexType {
-    fn from(indices: Indices) -> IndexType {
-        match indices {
-            Indices::Int64 => IndexType::I64,
-            Indices::Int32 => IndexType::I32,
-            Indices::Uint32 => IndexType::U32,
-        }
-    }
-}
-
-/// `0,-1`; the empty text is the empty list.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Axes(pub Vec<i64>);
-
-impl FromStr for Axes {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Axes, String> {
-        list(text, "an axis", "0,-1").map(Axes)
-    }
-}
-
-/// `64,512,512`; the empty text is a scalar's shape.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Shape(pub Vec<u64>);
-
-impl FromStr for Shape {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Shape, String> {
-        list(text, "a dimension", "64,512").map(Shape)
-    }
-}
-
-impl AsRef<[u64]> for Shape {
-    fn as_ref(&self) -> &[u64] {
-        &self.0
-    }
-}
+// Clap would take a type that is written `Vec` for an option that is given several times.
+type Axes = Vec<i64>;
+type Shape = Vec<u64>;
 
 /// `3/16`: part 3 of 16, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -665,6 +622,16 @@ impl FromStr for Share {
             None => Err("a part is written like 3/16".into()),
         }
     }
+}
+
+/// `0,-1`; the empty text is the empty list.
+fn axes(text: &str) -> Result<Axes, String> {
+    list(text, "an axis", "0,-1")
+}
+
+/// `64,512,512`; the empty text is a scalar's shape.
+fn shape(text: &str) -> Result<Shape, String> {
+    list(text, "a dimension", "64,512")
 }
 
 /// Numbers between commas; `what` and an `example` are for who wrote something else.
@@ -715,6 +682,19 @@ fn minutes(text: &str) -> Result<u64, String> {
     minutes.ok_or_else(|| "a whole number of minutes, 1 to 10000".into())
 }
 
+/// What is told by one of these names; clap lists them.
+fn named<T, const N: usize>(all: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    let value = move |name: String| {
+        let mut all = all.into_iter();
+        let named = all.find(|(known, _)| *known == name);
+        named.map(|(_, value)| value).ok_or("no such name")
+    };
+    PossibleValuesParser::new(all.map(|(name, _)| name)).try_map(value)
+}
+
 /// The element types by name, ONNX's and Rust's among them; clap lists them, and finds the one
 /// that was meant.
 fn dtypes() -> impl TypedValueParser<Value = DType> {
@@ -742,22 +722,22 @@ mod tests {
 
     #[test]
     fn lists_take_negative_numbers_and_spaces_and_name_what_is_wrong() {
-        assert_eq!("-1, 0".parse(), Ok(Axes(vec![-1, 0])));
-        assert_eq!("".parse(), Ok(Shape(vec![])));
+        assert_eq!(axes("-1, 0"), Ok(vec![-1, 0]));
+        assert_eq!(shape(""), Ok(vec![]));
         let wrong = "'x' is not an axis; a list is written like 0,-1";
-        assert_eq!(Axes::from_str("0,x"), Err(wrong.into()));
+        assert_eq!(axes("0,x"), Err(wrong.into()));
         let wrong = "'-1' is not a dimension; a list is written like 64,512";
-        assert_eq!(Shape::from_str("2,-1"), Err(wrong.into()));
+        assert_eq!(shape("2,-1"), Err(wrong.into()));
     }
 
     #[test]
     fn negative_axes_and_global_options_stand_anywhere() {
         let line = "wgreduce --quiet reduce-min in.npy --axes -1,0 --device cpu --keepdims false";
         let cli = parse(line.split(' ').map(OsString::from)).unwrap();
-        let Command::ReduceMin(reduce) = cli.command else {
+        let Command::Operator(OperatorCommand::ReduceMin(reduce)) = cli.command else {
             panic!("{:?}", cli.command)
         };
-        assert_eq!(reduce.axes, Some(Axes(vec![-1, 0])));
+        assert_eq!(reduce.axes, Some(vec![-1, 0]));
         assert!(cli.common.quiet && !reduce.keepdims.keepdims);
         assert_eq!(cli.common.device, "cpu");
     }

@@ -2,6 +2,7 @@
 //!
 //! Keeps what is done without an adapter; what is computed there the callers know.
 
+use wgreduce::wgpu::AdapterInfo;
 use wgreduce::{AdapterChoice, AdapterEntry, Error, Reducer, adapters_blocking};
 
 use crate::args::Common;
@@ -98,6 +99,13 @@ impl Device {
             Device::Cpu(why) => format!("device: cpu reference{why}"),
         }
     }
+}
+
+/// A driver's name and version.
+pub fn driver(info: &AdapterInfo) -> String {
+    format!("{} {}", info.driver, info.driver_info)
+        .trim()
+        .into()
 }
 
 /// Whether nothing was there to choose from. With adapters there, the environment named another.

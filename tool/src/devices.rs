@@ -9,7 +9,7 @@ use wgreduce::wgpu::{DeviceType, Features, Limits};
 use wgreduce::{AdapterEntry, Caps, adapters_blocking};
 
 use crate::args::Devices;
-use crate::device::is_no_gpu;
+use crate::device::{driver, is_no_gpu};
 use crate::failure::{Failure, write_stdout};
 use crate::tuning;
 
@@ -48,7 +48,7 @@ fn to_json(adapter: &AdapterEntry) -> Value {
         "kind": kind(adapter),
         "vendor": info.vendor,
         "device": info.device,
-        "driver": driver(adapter),
+        "driver": driver(info),
         "max_storage_buffer_binding_size": limits.max_storage_buffer_binding_size,
         "max_buffer_size": limits.max_buffer_size,
         "min_storage_buffer_offset_alignment": limits.min_storage_buffer_offset_alignment,
@@ -93,7 +93,7 @@ fn describe(adapter: &AdapterEntry) -> String {
         kind = kind(adapter),
         vendor = info.vendor,
         device = info.device,
-        driver = driver(adapter),
+        driver = driver(info),
         limits = limits(&adapter.limits),
         tuning = tuning::text(&caps(adapter), "   "),
     )
@@ -126,13 +126,6 @@ fn kind(adapter: &AdapterEntry) -> &'static str {
         DeviceType::Cpu => "software",
         DeviceType::Other => "unknown",
     }
-}
-
-fn driver(adapter: &AdapterEntry) -> String {
-    let info = &adapter.info;
-    format!("{} {}", info.driver, info.driver_info)
-        .trim()
-        .into()
 }
 
 fn mebibytes(bytes: u64) -> String {

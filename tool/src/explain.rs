@@ -92,18 +92,12 @@ fn stages(plan: &Plan) -> Vec<Stage<'_>> {
             && written(a) == written(b)
             && read(a) == read(b)
     };
-    let mut first = 0;
-    let chunks = plan.passes().chunk_by(alike);
-    let stage = |passes: &'_ [Pass]| {
+    let (mut stages, mut first) = (Vec::new(), 0);
+    for passes in plan.passes().chunk_by(alike) {
+        stages.push(Stage { first, passes });
         first += passes.len();
-        (first - passes.len(), passes.len())
-    };
-    let places: Vec<(usize, usize)> = chunks.map(stage).collect();
-    let of = |(first, count): (usize, usize)| Stage {
-        first,
-        passes: &plan.passes()[first..first + count],
-    };
-    places.into_iter().map(of).collect()
+    }
+    stages
 }
 
 /// The buffers a pass reads.

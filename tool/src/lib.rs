@@ -92,6 +92,7 @@ fn with_runtime_dir() {
 fn command(cli: &Cli) -> Result<(), Failure> {
     let common = &cli.common;
     match &cli.command {
+        Command::Operator(args) => run::run(Request::of(args, common)?, common),
         Command::Merge(args) => part::merge::run(args, common),
         Command::Onnx(args) => onnx::run(args, common),
         Command::Devices(args) => devices::run(args),
@@ -100,9 +101,5 @@ fn command(cli: &Cli) -> Result<(), Failure> {
         Command::Tune(args) => bench::tune::run(args, common),
         Command::Completions(args) => manual::completions(args),
         Command::Man(args) => manual::man(args),
-        operator => match Request::of(operator, common)? {
-            Some(request) => run::run(request, common),
-            None => Err(Failure::Panic),
-        },
     }
 }

@@ -11,7 +11,7 @@ use wgreduce::{DType, Output};
 
 use crate::failure::Failure;
 use crate::header::{self, MAGIC, Text};
-use crate::tensor::{Tensor, byte_len, from_fortran, swap_bytes};
+use crate::tensor::{byte_len, from_fortran, swap_bytes};
 
 /// The longest header that is read; those of plain arrays have 128 bytes.
 const MAX_HEADER: usize = 64 << 10;
@@ -129,11 +129,11 @@ impl Source {
         Ok(())
     }
 
-    /// The whole tensor, in C order.
-    pub fn read(self) -> Result<Tensor, String> {
+    /// The whole tensor: little-endian elements in C order.
+    pub fn read(self) -> Result<Vec<u8>, String> {
         match self.file {
-            From::File(file) => finish(file, self.header, true),
-            From::Pipe(pipe) => finish(pipe, self.header, false),
+            From::File(file) => finish(file, &self.header, true),
+            From::Pipe(pipe) => finish(pipe, &self.header, false),
         }
     }
 
@@ -236,13 +236,8 @@ fn begin(
 }
 
 /// Reads the data. `known`: the file's length was checked.
-fn finish(file: impl Read, header: Header, known: bool) -> Result<Tensor, String> {
-    let Header {
-        dtype,
-        shape,
-        bytes,
-        ..
-    } = header;
+fn finish(file: impl Read, header: &Header, known: bool) -> Result<Vec<u8>, String> {
+    let bytes = header.bytes;
     let mut data = Vec::new();
     if known {
         let room = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -256,14 +251,14 @@ fn finish(file: impl Read, header: Header, known: bool) -> Result<Tensor, String
     read.map_err(|e| format!("cannot be read: {e}"))?;
     check_length(bytes, data.len() as u64)?;
 
-    let size = dtype.size() as usize;
+    let size = header.dtype.size() as usize;
     if header.big_endian {
         swap_bytes(&mut data, size);
     }
-    if header.fortran {
-        data = from_fortran(data, &shape, size);
-    }
-    Ok(Tensor { dtype, shape, data })
+    Ok(match header.fortran {
+        true => from_fortran(data, &header.shape, size),
+        false => data,
+    })
 }
 
 /// The header, and where the data begins.
@@ -333,9 +328,10 @@ mod tests {
         mut file: impl Read,
         length: Option<u64>,
         dtype: Option<DType>,
-    ) -> Result<Tensor, String> {
+    ) -> Result<(DType, Vec<u64>, Vec<u8>), String> {
         let header = begin(&mut file, length, dtype)?;
-        finish(file, header, length.is_some())
+        let data = finish(file, &header, length.is_some())?;
+        Ok((header.dtype, header.shape, data))
     }
 
     fn file(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
@@ -360,7 +356,7 @@ mod tests {
             let mut bytes = Vec::new();
             write(&mut bytes, &Output::new(dtype, shape.clone()), &data).unwrap();
             let read = parse(&bytes[..], Some(bytes.len() as u64), Some(dtype));
-            assert_eq!(read, Ok(Tensor { dtype, shape, data }), "{dtype}");
+            assert_eq!(read, Ok((dtype, shape, data)), "{dtype}");
         }
     }
 
@@ -368,8 +364,8 @@ mod tests {
     fn big_endian_and_fortran_order_are_converted() {
         let data = [0, 1, 0, 2, 0, 3, 0, 4];
         let bytes = file("'>i2'", "True", "(2, 2)", &data);
-        let read = parse(&bytes[..], None, None).unwrap();
-        assert_eq!(read.data, [1, 0, 3, 0, 2, 0, 4, 0]);
+        let (_, _, data) = parse(&bytes[..], None, None).unwrap();
+        assert_eq!(data, [1, 0, 3, 0, 2, 0, 4, 0]);
     }
 
     #[test]
@@ -378,7 +374,7 @@ mod tests {
             let mut bytes = file("'|u1'", "False", "(1,)", &[7]);
             bytes[6] = version;
             bytes.splice(10..10, [0, 0]);
-            assert_eq!(parse(&bytes[..], None, None).unwrap().data, [7]);
+            assert_eq!(parse(&bytes[..], None, None).unwrap().2, [7]);
         }
         let mut bytes = file("'|u1'", "False", "(1,)", &[7]);
         bytes[6] = 4;
@@ -400,7 +396,7 @@ mod tests {
     fn bytes_after_the_data_are_ignored() {
         let long = file("'<u2'", "False", "(2,)", &[1, 0, 2, 0, 9, 9, 9]);
         for length in [None, Some(long.len() as u64)] {
-            assert_eq!(parse(&long[..], length, None).unwrap().data, [1, 0, 2, 0]);
+            assert_eq!(parse(&long[..], length, None).unwrap().2, [1, 0, 2, 0]);
         }
     }
 

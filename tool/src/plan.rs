@@ -12,6 +12,7 @@ use crate::device::Device;
 use crate::explain::explain;
 use crate::failure::{Failure, number_of, write_stdout};
 use crate::memory::{Costs, LineUse};
+use crate::operator;
 use crate::print::{align_right, plain};
 use crate::request::with_options;
 use crate::tuning;
@@ -25,7 +26,7 @@ pub fn run(args: &args::Plan, common: &Common) -> Result<(), Failure> {
             "plan needs --dtype, as in --dtype float32".into(),
         ));
     };
-    let problem = problem(args, dtype)?.nan(common.nan.into());
+    let problem = problem(args, dtype)?.nan(common.nan);
     let (device, caps) = target(args, common)?;
     let plan = Plan::new(&problem, &caps)?;
     let text = match args.json {
@@ -80,19 +81,16 @@ fn wgsl(plan: &Plan) -> String {
 }
 
 fn problem(args: &args::Plan, dtype: DType) -> Result<Problem, Failure> {
-    let op = args.op.op();
-    if args.shapes.len() > 1 && !op.is_elementwise() {
+    if args.shapes.len() > 1 && !args.op.is_elementwise() {
         let why = "only min and max take several --shape";
         return Err(Failure::Request(why.into()));
     }
     let axes = match (&args.axis, &args.axes) {
         (Some(axis), _) => std::slice::from_ref(axis),
-        (None, Some(axes)) => &axes.0,
+        (None, Some(axes)) => axes.as_slice(),
         (None, None) => &[],
     };
-    let problem = args
-        .op
-        .problem(dtype, &args.shapes, axes, args.k.unwrap_or(0));
+    let problem = operator::problem(args.op, dtype, &args.shapes, axes, args.k.unwrap_or(0));
     let problem = with_options(problem.map_err(Error::from)?, &args.options);
     Ok(problem
         .keepdims(args.keepdims.keepdims)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
 use half::{bf16, f16};
-use indicatif::{HumanDuration, ProgressState};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use wgreduce::{DType, Output};
 
 /// Tensors of more elements are elided, as NumPy's `threshold`.
@@ -17,6 +17,8 @@ const EDGE: u64 = 3;
 /// Where rows are broken, as NumPy's `linewidth`.
 const LINE: usize = 75;
 const GAP: &str = "...";
+/// How often what moves without progress moves.
+pub const TICK: Duration = Duration::from_millis(200);
 
 /// A table without lines.
 pub fn plain<const N: usize>(header: [&str; N]) -> Table {
@@ -34,8 +36,26 @@ pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) 
     }
 }
 
-/// How long a bar will take: for a style's key.
-pub fn left(state: &ProgressState, into: &mut dyn fmt::Write) {
+/// A bar on a terminal, nothing elsewhere. Where its form has `{left}`, it says how long it will take.
+pub fn bar(len: u64, form: &str, quiet: bool) -> ProgressBar {
+    if quiet {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template(form).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(len).with_style(style.with_key("left", left))
+}
+
+/// A line that changes on a terminal, nothing elsewhere.
+pub fn spinner(quiet: bool) -> ProgressBar {
+    if quiet {
+        return ProgressBar::hidden();
+    }
+    let spinner = ProgressBar::new_spinner();
+    spinner.enable_steady_tick(TICK);
+    spinner
+}
+
+fn left(state: &ProgressState, into: &mut dyn fmt::Write) {
     // Writing to a line does not fail.
     let _ = into.write_str(&left_after(state.pos(), state.eta()));
 }
@@ -60,13 +80,12 @@ pub fn render(tensor: &Output, data: &[u8]) -> String {
             _ => format!("[] shape={:?}\n", tensor.shape),
         };
     }
-    let mut budget = THRESHOLD;
     let elided = tensor.shape.iter().product::<u64>() > THRESHOLD;
     let mut shown = Shown {
         dtype: tensor.dtype,
         data,
         edge: if elided { EDGE } else { THRESHOLD },
-        budget: &mut budget,
+        budget: THRESHOLD,
     };
     let tree = shown.node(&tensor.shape, 0);
     let mut text = String::new();
@@ -86,14 +105,14 @@ struct Shown<'a> {
     data: &'a [u8],
     edge: u64,
     /// Elements that may still be shown: many short dimensions would make a long text.
-    budget: &'a mut u64,
+    budget: u64,
 }
 
 impl Shown<'_> {
     /// The part of `shape` that starts at element `at`.
     fn node(&mut self, shape: &[u64], at: u64) -> Node {
         let Some((&size, inner)) = shape.split_first() else {
-            *self.budget = self.budget.saturating_sub(1);
+            self.budget = self.budget.saturating_sub(1);
             let bytes = self.dtype.size() as usize;
             let at = at as usize * bytes;
             return Node::Element(element(self.dtype, &self.data[at..at + bytes]));
@@ -102,7 +121,7 @@ impl Shown<'_> {
         let mut nodes = Vec::new();
         let mut i = 0;
         while i < size {
-            if *self.budget == 0 {
+            if self.budget == 0 {
                 nodes.push(Node::Gap);
                 break;
             }
@@ -130,8 +149,7 @@ impl Node {
 
 fn write(node: &Node, rank: usize, indent: usize, width: usize, text: &mut String) {
     match node {
-        Node::Element(element) if rank == 0 => text.push_str(&format!("{element:>width$}")),
-        Node::Element(element) => text.push_str(element),
+        Node::Element(element) => text.push_str(&format!("{element:>width$}")),
         Node::Gap => text.push_str(GAP),
         Node::List(nodes) => {
             text.push('[');
@@ -178,31 +196,25 @@ fn write_row(nodes: &[Node], indent: usize, width: usize, text: &mut String) {
 }
 
 /// An element: floats by the fewest digits that read back as the same value.
-pub fn element(dtype: DType, bytes: &[u8]) -> String {
-    fn float(value: f64, digits: String) -> String {
-        match value.is_nan() {
-            true => "nan".into(),
-            false => digits,
-        }
-    }
+fn element(dtype: DType, bytes: &[u8]) -> String {
     macro_rules! number {
         ($t:ty) => {
             <$t>::from_le_bytes(bytes.try_into().unwrap_or_default())
         };
     }
-    match dtype {
+    let text = match dtype {
         DType::BF16 => {
             let value = number!(bf16).to_f32();
             let same = |f: f32| bf16::from_f32(f).to_f32() == value;
-            float(value.into(), shortest(value, same))
+            shortest(value, same)
         }
         DType::F16 => {
             let value = number!(f16).to_f32();
             let same = |f: f32| f16::from_f32(f).to_f32() == value;
-            float(value.into(), shortest(value, same))
+            shortest(value, same)
         }
-        DType::F32 => float(number!(f32).into(), format!("{:?}", number!(f32))),
-        DType::F64 => float(number!(f64), format!("{:?}", number!(f64))),
+        DType::F32 => format!("{:?}", number!(f32)),
+        DType::F64 => format!("{:?}", number!(f64)),
         DType::I8 => number!(i8).to_string(),
         DType::I16 => number!(i16).to_string(),
         DType::I32 => number!(i32).to_string(),
@@ -213,7 +225,9 @@ pub fn element(dtype: DType, bytes: &[u8]) -> String {
         DType::U64 => number!(u64).to_string(),
         _ if bytes.iter().any(|&b| b != 0) => "True".into(),
         _ => "False".into(),
-    }
+    };
+    // As NumPy writes it.
+    text.replace("NaN", "nan")
 }
 
 /// The fewest digits that the narrow type behind `same` reads back as `value`.

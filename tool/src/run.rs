@@ -3,9 +3,9 @@
 //! Says what handles a request: `part`, `stream` or, if all fits in memory, this file. Knows no file formats.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use indicatif::ProgressBar;
+use indicatif::ProgressFinish;
 use wgreduce::reference::{self, VerifyError};
 use wgreduce::{Error, Plan, Problem, Reducer, Times};
 
@@ -15,10 +15,10 @@ use crate::failure::{Failure, number_of, say};
 use crate::npy::Source;
 use crate::output::{self, Content, Target};
 use crate::part;
-use crate::print::{milliseconds, render};
+use crate::print::{milliseconds, render, spinner};
 use crate::request::Request;
 use crate::stream;
-use crate::tensor::{Tensor, fits_memory};
+use crate::tensor::fits_memory;
 
 /// Computes, checks, and writes every output to its path, or prints it.
 pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
@@ -31,24 +31,24 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
     let (paths, printed) = (request.paths(), request.printed());
     let read =
         |(path, input): (&PathBuf, Source)| input.read().map_err(|why| Failure::input(path, why));
-    let inputs: Vec<Tensor> = request
+    let inputs: Vec<Vec<u8>> = request
         .inputs
         .into_iter()
         .map(read)
         .collect::<Result<_, _>>()?;
     let outputs = request.problem.outputs();
-    let data: Vec<&[u8]> = inputs.iter().map(|i| i.data.as_slice()).collect();
+    let data: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
     let (results, report) = {
-        let _spinner = spinner(&request.problem, common);
+        let spinner = spinner(common.quiet).with_message(request.problem.to_string());
+        let _spinner = spinner.with_finish(ProgressFinish::AndClear);
         let device = Device::open(common)?;
         compute(&device, request.problem, &data, common)?
     };
 
     let asked = outputs.iter().zip(&results).zip(paths);
     let targets = asked.filter_map(|((tensor, data), path)| {
-        let path = path.as_deref()?;
         let content = Content::Tensor(tensor, data);
-        Some(Target { path, content })
+        path.map(|path| Target { path, content })
     });
     let text = printed.iter().map(|&i| render(&outputs[i], &results[i]));
     let text: String = text.collect();
@@ -67,7 +67,7 @@ pub fn compute(
     inputs: &[&[u8]],
     common: &Common,
 ) -> Result<(Vec<Vec<u8>>, Vec<String>), Failure> {
-    let problem = problem.nan(common.nan.into());
+    let problem = problem.nan(common.nan);
     if !fits_memory(&problem.outputs()) {
         let why = format!("the result of {problem} does not fit in memory");
         return Err(Failure::Request(why));
@@ -130,16 +130,6 @@ fn check(problem: &Problem, inputs: &[&[u8]], results: &[Vec<u8>]) -> Result<(),
         VerifyError::Problem(e) => Failure::from(Error::from(e)),
         difference => Failure::Check(format!("--check: {problem}: {difference}")),
     })
-}
-
-/// Shows on a terminal that something is going on.
-fn spinner(problem: &Problem, common: &Common) -> Option<ProgressBar> {
-    if common.quiet {
-        return None;
-    }
-    let spinner = ProgressBar::new_spinner().with_message(problem.to_string());
-    spinner.enable_steady_tick(Duration::from_millis(100));
-    Some(spinner.with_finish(indicatif::ProgressFinish::AndClear))
 }
 
 #[cfg(test)]

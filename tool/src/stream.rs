@@ -4,19 +4,19 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish};
 use wgreduce::{Error, Output, Problem, ProblemError, reference};
 
 use crate::args::Common;
 use crate::device::Device;
 use crate::failure::{Failure, say};
 use crate::npy::Source;
-use crate::operator::Operator;
+use crate::operator::like;
 use crate::output::{self, Content, Target};
-use crate::print::{left, milliseconds, render};
+use crate::print::{self, milliseconds, render};
 use crate::request::{Inputs, Request};
 use crate::run::plan_line;
 use crate::tensor::from_fortran;
@@ -41,13 +41,13 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
     let fortran = in_fortran_order(&inputs)?;
     // A tensor in Fortran order is one of the reversed shape in C order.
     let problem = &match fortran {
-        true => reversed(request.operator, problem).map_err(Error::from)?,
+        true => reversed(problem).map_err(Error::from)?,
         false => problem.clone(),
     };
     let places = outputs.iter().zip(paths).enumerate();
     let results = places.map(
         |(i, (output, path))| match printed.contains(&i) || path.is_some() {
-            true => held(output, path.as_ref(), common),
+            true => held(output, path, common),
             false => Ok(Held::Nothing),
         },
     );
@@ -57,33 +57,25 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
         spooled.map_err(|why| Failure::input(path, why))?;
     }
     let device = Device::open(common)?;
-    let mut report = vec![device.line()];
-    report.extend(compute(
-        &device,
-        problem,
-        &mut inputs,
-        &mut results,
-        common,
-    )?);
+    let told = compute(&device, problem, &mut inputs, &mut results, common)?;
+    let mut report = [vec![device.line()], told].concat();
     if common.check {
         check(problem, &mut inputs, &mut results, common)?;
         report.push("check: equal to the CPU reference, byte for byte".into());
     }
     let mut text = String::new();
     for i in printed {
-        if let Held::Memory(data) = std::mem::replace(&mut results[i], Held::Nothing) {
-            text += &rendered(&outputs[i], data, fortran);
+        if let Held::Memory(data) = &mut results[i] {
+            text += &rendered(&outputs[i], std::mem::take(data), fortran);
         }
     }
-    let asked = outputs.iter().zip(&results).zip(paths);
-    let targets = asked.filter_map(|((tensor, held), path)| {
-        let path = path.as_deref()?;
-        let content = match held {
-            Held::Spool(_, file) => Content::Spooled(tensor, fortran, file),
-            Held::Memory(data) => Content::Tensor(tensor, data),
-            Held::Nothing => return None,
-        };
-        Some(Target { path, content })
+    let written = outputs.iter().zip(&results);
+    let targets = written.filter_map(|(tensor, held)| match held {
+        Held::Spool(path, file) => {
+            let content = Content::Spooled(tensor, fortran, file);
+            Some(Target { path, content })
+        }
+        Held::Memory(_) | Held::Nothing => None,
     });
     output::write(&targets.chain([Target::print(&text)]).collect::<Vec<_>>())?;
     // Said last, so that after a failure the first line is the error.
@@ -94,9 +86,9 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
 }
 
 /// Where an output is held until all is done: beside its place or, if it is to be printed, here.
-fn held(output: &Output, path: Option<&PathBuf>, common: &Common) -> Result<Held, Failure> {
+fn held(output: &Output, path: Option<&Path>, common: &Common) -> Result<Held, Failure> {
     match (path, output.bytes()) {
-        (Some(path), _) => Ok(Held::Spool(path.clone(), output::spool(path)?)),
+        (Some(path), _) => Ok(Held::Spool(path.to_path_buf(), output::spool(path)?)),
         (None, bytes) if bytes <= memory(common) / 4 => Ok(Held::Memory(Vec::new())),
         (None, bytes) => Err(Failure::Request(format!(
             "the result of {bytes} bytes exceeds a quarter of --memory: name a file with -o"
@@ -253,13 +245,8 @@ pub fn counted<'a>(
 
 /// A bar on a terminal, nothing elsewhere.
 pub fn bar(bytes: u64, what: &'static str, common: &Common) -> ProgressBar {
-    if common.quiet {
-        return ProgressBar::hidden();
-    }
     let form = "{msg} [{wide_bar}] {bytes} of {total_bytes}, {bytes_per_sec} {left}";
-    let bar = ProgressBar::new(bytes).with_message(what);
-    let style = ProgressStyle::with_template(form).unwrap_or(ProgressStyle::default_bar());
-    bar.set_style(style.with_key("left", left));
+    let bar = print::bar(bytes, form, common.quiet).with_message(what);
     bar.with_finish(ProgressFinish::AndClear)
 }
 
@@ -297,7 +284,7 @@ pub fn in_fortran_order(inputs: &Inputs<'_>) -> Result<bool, Failure> {
 }
 
 /// The same problem on reversed shapes.
-pub fn reversed(operator: Operator, problem: &Problem) -> Result<Problem, ProblemError> {
+pub fn reversed(problem: &Problem) -> Result<Problem, ProblemError> {
     let rank = problem.outputs()[0].shape.len();
     let shape = |shape: &Vec<u64>| -> Vec<u64> {
         let missing = rank.saturating_sub(shape.len());
@@ -311,7 +298,7 @@ pub fn reversed(operator: Operator, problem: &Problem) -> Result<Problem, Proble
     let shapes: Vec<Vec<u64>> = problem.inputs().iter().map(shape).collect();
     let axes = problem.reduced().iter().rev().enumerate();
     let axes: Vec<i64> = axes.filter(|(_, r)| **r).map(|(i, _)| i as i64).collect();
-    operator.like(problem, &shapes, &axes)
+    like(problem, &shapes, &axes)
 }
 
 #[cfg(test)]

@@ -1,16 +1,8 @@
-//! A tensor in memory, and the reordering that files need.
+//! The bytes of tensors in memory, and the reordering that files need.
 //!
 //! Knows shapes and bytes; neither files nor operators.
 
 use wgreduce::{DType, Output};
-
-/// Little-endian elements in C order.
-#[derive(Debug, PartialEq)]
-pub struct Tensor {
-    pub dtype: DType,
-    pub shape: Vec<u64>,
-    pub data: Vec<u8>,
-}
 
 /// Bytes of a tensor, `None` where they exceed 64 bits.
 pub fn byte_len(dtype: DType, shape: &[u64]) -> Option<u64> {

@@ -242,19 +242,17 @@ impl Gpu<'_> {
             false => FIRST_LOAD,
         };
         let start = Instant::now();
-        let mut many = None;
+        let mut many = 0;
         loop {
             let low = self.clock()?.is_some_and(|share| share < FULL_CLOCK);
             let loaded = start.elapsed();
             if loaded >= least && (!low || loaded >= LONGEST_LOAD) {
                 return Ok(());
             }
-            let of_batch = match many {
-                Some(many) => many,
-                None => self.batch(BATCH, &record)?,
-            };
-            self.time(4 * of_batch, &record)?;
-            many = Some(of_batch);
+            if many == 0 {
+                many = self.batch(BATCH, &record)?;
+            }
+            self.time(4 * many, &record)?;
         }
     }
 
@@ -294,19 +292,10 @@ impl Gpu<'_> {
         }
     }
 
-    /// Writes to a buffer's start, `bytes` bytes per submission, and waits.
+    /// Writes whole words to a buffer's start, `bytes` bytes per submission, and waits.
     pub fn write(&self, buffer: &wgpu::Buffer, data: &[u8], bytes: usize) -> Result<(), Failure> {
         for (i, part) in data.chunks(bytes).enumerate() {
-            let at = (i * bytes) as u64;
-            // Whole words only.
-            let (words, rest) = part.split_at(part.len() / 4 * 4);
-            self.queue.write_buffer(buffer, at, words);
-            if !rest.is_empty() {
-                let mut word = [0; 4];
-                word[..rest.len()].copy_from_slice(rest);
-                self.queue
-                    .write_buffer(buffer, at + words.len() as u64, &word);
-            }
+            self.queue.write_buffer(buffer, (i * bytes) as u64, part);
             self.queue.submit([]);
             self.wait()?;
         }

@@ -7,6 +7,7 @@ use super::catalogue::Case;
 use super::charts::{self, Bar, COLOURS, Matrix, Series, bars, lines, short};
 use super::peers::Figure;
 use super::report::{HEADER, Report, Row, cells, digits, or_dash, percent, time};
+use crate::device::driver;
 
 /// Text and lines take their colour from the page, light or dark.
 const STYLE: &str = "
@@ -37,7 +38,7 @@ type Error = Box<dyn std::error::Error>;
 fn sections(report: &Report, peers: &[Figure]) -> Result<String, Error> {
     let info = &report.info;
     let title = escaped(&format!("wgreduce on {} ({})", info.name, info.backend));
-    let driver = escaped(&report.driver());
+    let driver = escaped(&driver(info));
     let version = env!("CARGO_PKG_VERSION");
     let commit = option_env!("WGREDUCE_COMMIT").map_or(String::new(), |c| format!(" ({c})"));
     let measured = match report.saved {
@@ -152,12 +153,7 @@ pub fn picture(report: &Report) -> Result<String, String> {
             "Share of the ceiling that wgreduce {} reaches, by shape and type",
             env!("CARGO_PKG_VERSION")
         ),
-        format!(
-            "{} ({}), driver {}",
-            info.name,
-            info.backend,
-            report.driver()
-        ),
+        format!("{} ({}), driver {}", info.name, info.backend, driver(info)),
     ];
     let rows: Vec<&Row> = report.rows(Part::Catalogue).collect();
     let commands = distinct(rows.iter().map(|row| row.case.command()));

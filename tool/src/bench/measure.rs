@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use wgreduce::wgpu::ComputePass;
 use wgreduce::{BoundReduction, DType, Error, Op, Output, Plan, Problem, Reducer};
 
@@ -12,13 +12,13 @@ use super::catalogue::Case;
 use super::ceiling::Ceiling;
 use super::check::{Data, Trial, bind};
 use super::gpu::{self, Gpu, Repeats};
-use super::report::{Cost, Host, Report, Row};
+use super::report::{Cost, Report, Row};
 use super::staging::Staging;
 use super::walks::{Kind, median};
 use super::{Asked, Part};
 use crate::args::{Bench, Common};
 use crate::failure::Failure;
-use crate::print::left;
+use crate::print::{TICK, bar};
 
 /// Cases between two rounds of all kernels that may be the ceiling.
 const CASES_A_ROUND: usize = 4;
@@ -45,12 +45,15 @@ pub fn measure(
     args: &Bench,
     common: &Common,
 ) -> Result<Report, Failure> {
+    let form = "{bar:40} {pos}/{len} {msg} {left}";
+    let progress = bar(asked.len() as u64, form, common.quiet);
+    progress.enable_steady_tick(TICK);
     let bench = Measuring {
         reducer,
         gpu,
         repeats: if args.quick { QUICK } else { FULL },
         common,
-        progress: progress(asked.len(), common),
+        progress,
     };
     let mut staging = Staging::default();
     let (mut rows, mut left_out) = (Vec::new(), Vec::new());
@@ -73,7 +76,7 @@ pub fn measure(
             if let Some(ceiling) = &mut beside {
                 ceiling.measure()?;
             }
-            if rows[begin..].iter().any(|row| row.host.is_some()) {
+            if rows[begin..].iter().any(|row| row.host_ns.is_some()) {
                 staging.measure(gpu)?;
             }
         }
@@ -129,7 +132,7 @@ impl Measuring<'_> {
     fn row(&self, asked: &Asked, ceiling: &Ceiling) -> Result<Row, Failure> {
         let (gpu, case) = (self.gpu, &asked.case);
         let problem = case.problem().map_err(Error::from)?;
-        let problem = problem.nan(self.common.nan.into());
+        let problem = problem.nan(self.common.nan);
         let data = Data::new(gpu, case, &problem)?;
         let (sources, targets) = (&data.sources, &data.targets);
         let trial = Trial {
@@ -157,10 +160,10 @@ impl Measuring<'_> {
         drop((bound, data));
         let sizes = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
         let read: u64 = sizes.sum();
+        let is_moved = asked.part == Part::Catalogue && is_run_from_host(&problem);
         // Data that is too large for the reference is not moved either.
-        let is_small = checked.cpu_ns.is_some();
-        let host = match is_small && asked.part == Part::Catalogue && is_run_from_host(&problem) {
-            true => Some(self.host(case, &problem)?),
+        let host_ns = match is_moved && checked.cpu_ns.is_some() {
+            true => Some(self.host_ns(case, &problem)?),
             false => None,
         };
         Ok(Row {
@@ -174,7 +177,7 @@ impl Measuring<'_> {
             ceiling_gbps: Some(ceiling.gbps(beside_ns)),
             clock,
             cost: Some(cost),
-            host,
+            host_ns,
         })
     }
 
@@ -203,7 +206,7 @@ impl Measuring<'_> {
     }
 
     /// Runs from host data to host data.
-    fn host(&self, case: &Case, problem: &Problem) -> Result<Host, Failure> {
+    fn host_ns(&self, case: &Case, problem: &Problem) -> Result<u64, Failure> {
         let reduction = self.reducer.prepare_blocking(problem)?;
         let inputs = case.inputs();
         let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
@@ -214,8 +217,7 @@ impl Measuring<'_> {
             black_box(reduction.run_bytes_blocking(&inputs)?);
             times.push(start.elapsed().as_nanos() as u64);
         }
-        let ns = median(times.split_off(1)).unwrap_or(0).max(1);
-        Ok(Host { ns })
+        Ok(median(times.split_off(1)).unwrap_or(0).max(1))
     }
 }
 
@@ -231,26 +233,4 @@ fn labels(plan: &Plan) -> Vec<String> {
         format!("{} on {x}x{y}", pass.label())
     };
     plan.passes().iter().map(label).collect()
-}
-
-/// A line that changes on a terminal, nothing elsewhere.
-pub fn spinner(common: &Common) -> ProgressBar {
-    if common.quiet {
-        return ProgressBar::hidden();
-    }
-    let spinner = ProgressBar::new_spinner();
-    spinner.enable_steady_tick(Duration::from_millis(200));
-    spinner
-}
-
-/// A bar on a terminal, nothing elsewhere.
-fn progress(len: usize, common: &Common) -> ProgressBar {
-    if common.quiet {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {msg} {left}");
-    let style = style.map(|style| style.with_key("left", left));
-    let bar = ProgressBar::new(len as u64);
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

@@ -8,6 +8,7 @@ use super::Part;
 use super::catalogue::Case;
 use super::gpu::{FULL_CLOCK, Spread, Timing};
 use super::growth::{self, Fit};
+use crate::device::driver;
 use crate::failure::number_of;
 use crate::print::{align_right, plain};
 
@@ -61,7 +62,8 @@ pub struct Row {
     pub clock: Option<f64>,
     /// A page in a browser does not know it.
     pub cost: Option<Cost>,
-    pub host: Option<Host>,
+    /// From host data to host data, upload and readback included; the median.
+    pub host_ns: Option<u64>,
 }
 
 /// What a call costs the CPU; medians.
@@ -72,12 +74,6 @@ pub struct Cost {
     pub encode_ns: u64,
 }
 
-/// From host data to host data, upload and readback included; the median.
-#[derive(Clone, Copy)]
-pub struct Host {
-    pub ns: u64,
-}
-
 impl Row {
     /// Bytes per nanosecond, which are GB/s.
     pub fn gbps(&self) -> Option<f64> {
@@ -85,14 +81,15 @@ impl Row {
         Some(self.bytes as f64 / timing.ns() as f64)
     }
 
-    /// Of the ceiling.
+    /// Of the ceiling; none of one that a saved row has as nothing, for an axis would have no end.
     pub fn ratio(&self) -> Option<f64> {
-        Some(self.gbps()? / self.ceiling_gbps?)
+        let share = self.gbps()? / self.ceiling_gbps?;
+        share.is_finite().then_some(share)
     }
 
     /// From host data.
     pub fn host_gbps(&self) -> Option<f64> {
-        Some(self.bytes as f64 / self.host?.ns as f64)
+        Some(self.bytes as f64 / self.host_ns? as f64)
     }
 
     /// The least and the greatest bandwidth that was measured.
@@ -162,7 +159,7 @@ impl Report {
             "axes": row.case.axes,
             "device": self.info.name,
             "backend": self.info.backend.to_str(),
-            "driver": self.driver(),
+            "driver": driver(&self.info),
             "plan": row.plan,
             "bytes": row.bytes,
             "gpu_ns": timing.and_then(|t| t.gpu_ns),
@@ -182,14 +179,10 @@ impl Report {
             "plan_ns": row.cost.map(|cost| cost.plan_ns),
             "encode_ns": row.cost.map(|cost| cost.encode_ns),
             "call_ns": timing.and_then(|t| t.call_ns),
-            "end_to_end_ns": row.host.map(|host| host.ns),
-            "staging_gbps": row.host.and(self.staging_gbps),
+            "end_to_end_ns": row.host_ns,
+            "staging_gbps": row.host_ns.and(self.staging_gbps),
             "fit_wall_ns": fit.map(|fit| fit.ns(row.bytes)),
         })
-    }
-
-    pub fn driver(&self) -> String {
-        driver(&self.info)
     }
 
     pub fn text(&self) -> String {
@@ -333,14 +326,14 @@ impl Report {
             "of staging copy",
             "GPU us",
         ]);
-        for row in self.rows.iter().filter(|row| row.host.is_some()) {
+        for row in self.rows.iter().filter(|row| row.host_ns.is_some()) {
             let gbps = row.host_gbps();
             let ratio = gbps.zip(self.staging_gbps).map(|(gbps, most)| gbps / most);
             table.add_row([
                 row.case.name.to_string(),
                 row.case.command().into(),
                 digits(row.bytes as f64 / 1e6),
-                or_dash(row.host.map(|host| micros(host.ns))),
+                or_dash(row.host_ns.map(micros)),
                 or_dash(gbps.map(digits)),
                 or_dash(ratio.map(percent)),
                 or_dash(row.measured.as_ref().ok().map(|t| micros(t.ns()))),
@@ -406,13 +399,6 @@ impl Report {
 fn off_line(row: &Row, fit: &Fit) -> Option<f64> {
     let (bytes, ns) = row.wall()?;
     Some(ns as f64 / fit.ns(bytes))
-}
-
-/// A driver's name and version.
-pub fn driver(info: &AdapterInfo) -> String {
-    format!("{} {}", info.driver, info.driver_info)
-        .trim()
-        .into()
 }
 
 fn table<'a>(rows: impl Iterator<Item = &'a Row>) -> Table {
@@ -504,7 +490,18 @@ mod tests {
                 plan_ns: 999_000,
                 encode_ns: 999_000,
             }),
-            host: None,
+            host_ns: None,
+        }
+    }
+
+    fn report(rows: Vec<Row>) -> Report {
+        Report {
+            info: AdapterInfo::new(DeviceType::Cpu, Backend::Noop),
+            rows,
+            ceilings: Vec::new(),
+            staging_gbps: None,
+            left_out: vec!["huge: no room".into()],
+            saved: false,
         }
     }
 
@@ -541,17 +538,10 @@ mod tests {
 
     #[test]
     fn a_wrong_result_is_said_and_not_timed() {
-        let report = Report {
-            info: AdapterInfo::new(DeviceType::Cpu, Backend::Noop),
-            rows: vec![Row {
-                measured: Err("at [0]: expected 1, got 2".into()),
-                ..row(catalogue()[0].clone())
-            }],
-            ceilings: Vec::new(),
-            staging_gbps: None,
-            left_out: vec!["huge: no room".into()],
-            saved: false,
-        };
+        let report = report(vec![Row {
+            measured: Err("at [0]: expected 1, got 2".into()),
+            ..row(catalogue()[0].clone())
+        }]);
         let rows: Value = serde_json::from_str(&report.json()).unwrap();
         assert_eq!(rows[0]["verified"], false);
         for absent in ["gpu_ns", "wall_ns", "gbps", "ratio"] {
@@ -595,15 +585,7 @@ mod tests {
         let expected = ["7.33-11.0", "7.28-11.0~", "11.0-11.0"];
         assert_eq!(spreads.collect::<Vec<_>>(), expected);
         assert_eq!(rows[1].ratio_spread(), Some([0.45, 0.55]));
-        let report = Report {
-            info: AdapterInfo::new(DeviceType::Cpu, Backend::Noop),
-            rows,
-            ceilings: Vec::new(),
-            staging_gbps: None,
-            left_out: Vec::new(),
-            saved: false,
-        };
-        let text = report.text();
+        let text = report(rows).text();
         assert!(text.contains("noisy: 1 case (~), "), "{text}");
         assert!(
             text.contains("above 100%: 1 case; the ceiling reads memory"),

@@ -9,7 +9,7 @@ use wgreduce::{DType, Op};
 use super::Part;
 use super::catalogue::{Case, catalogue};
 use super::gpu::{Spread, Timing};
-use super::report::{Cost, Host, Report, Row};
+use super::report::{Cost, Report, Row};
 use crate::failure::Failure;
 use crate::json;
 
@@ -91,7 +91,7 @@ fn row(value: &Value, known: &[Case]) -> Option<Row> {
         cost: number("plan_ns")
             .zip(number("encode_ns"))
             .map(|(plan_ns, encode_ns)| Cost { plan_ns, encode_ns }),
-        host: number("end_to_end_ns").map(|ns| Host { ns }),
+        host_ns: number("end_to_end_ns"),
     })
 }
 

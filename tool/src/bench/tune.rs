@@ -19,10 +19,10 @@ use super::report;
 use super::walks::{Kind, median};
 use super::{case_bytes, opened};
 use crate::args::{Common, Tune};
-use crate::device::Device;
+use crate::device::{Device, driver};
 use crate::failure::{Failure, say, write_stdout};
 use crate::output::{self, Content, Target};
-use crate::print::{align_right, plain};
+use crate::print::{align_right, plain, spinner};
 use crate::tuning;
 
 /// Not searched: it keeps watchdogs quiet.
@@ -77,7 +77,7 @@ pub fn run(args: &Tune, common: &Common) -> Result<(), Failure> {
             .minutes
             .or(args.quick.then_some(QUICK_MINUTES))
             .map(|minutes| Instant::now() + Duration::from_secs(60 * minutes)),
-        progress: super::measure::spinner(common),
+        progress: spinner(common.quiet),
         quiet: common.quiet,
     };
     let before = reducer.caps().clone();
@@ -112,7 +112,7 @@ fn cases(args: &Tune, common: &Common, gpu: &Gpu, bytes: u64) -> Result<Vec<Subj
     for case in catalogue() {
         let case = case.with_bytes(bytes);
         let problem = case.problem().map_err(Error::from)?;
-        let problem = problem.nan(common.nan.into());
+        let problem = problem.nan(common.nan);
         let inputs = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
         let fits =
             inputs.clone().all(|bytes| bytes <= most) && inputs.sum::<u64>() <= MOST_INPUTS * most;
@@ -618,7 +618,7 @@ fn file(
     let file = json!({
         "device": info.name,
         "backend": info.backend.to_str(),
-        "driver": report::driver(info),
+        "driver": driver(info),
         "date": jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
         "complete": complete,
         "tuning": tuning::json(&after.tuning),

@@ -11,27 +11,10 @@ use std::path::{Path, PathBuf};
 use wgreduce::Problem;
 use wgreduce::onnx::{Model, OnnxError, Tensor};
 
+use crate::failure::Failure;
+
 const MODEL: &str = "model.onnx";
 const DATA_SET: &str = "test_data_set_";
-
-/// A folder or file that could not be read or written.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {source}", .path.display())]
-pub struct PathError {
-    /// Which.
-    pub path: PathBuf,
-    /// Why.
-    pub source: io::Error,
-}
-
-impl PathError {
-    fn of(path: &Path) -> impl FnOnce(io::Error) -> PathError {
-        |source| PathError {
-            path: path.into(),
-            source,
-        }
-    }
-}
 
 /// A folder that may hold a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,12 +59,12 @@ pub struct Computed {
 ///
 /// # Errors
 /// If `path` is no folder that can be read.
-pub fn discover(path: &Path) -> Result<Vec<Folder>, PathError> {
+pub fn discover(path: &Path) -> Result<Vec<Folder>, Failure> {
     let folders = subfolders(path)?;
     let name = match path.file_name() {
         Some(_) => file_name(path),
         // `.` and `..` have a name only as a real path.
-        None => file_name(&fs::canonicalize(path).map_err(PathError::of(path))?),
+        None => file_name(&fs::canonicalize(path).map_err(|e| Failure::file(path, e))?),
     };
     let folder = Folder {
         name,
@@ -93,10 +76,11 @@ pub fn discover(path: &Path) -> Result<Vec<Folder>, PathError> {
     }
 }
 
-fn subfolders(path: &Path) -> Result<Vec<Folder>, PathError> {
+fn subfolders(path: &Path) -> Result<Vec<Folder>, Failure> {
+    let unreadable = |e: io::Error| Failure::file(path, e);
     let mut folders = Vec::new();
-    for entry in fs::read_dir(path).map_err(PathError::of(path))? {
-        let path = entry.map_err(PathError::of(path))?.path();
+    for entry in fs::read_dir(path).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
         if path.is_dir() {
             let name = file_name(&path);
             folders.push(Folder { name, path });
@@ -199,7 +183,7 @@ impl Folder {
         result
     }
 
-    fn data_sets(&self) -> Result<BTreeMap<u64, Folder>, PathError> {
+    fn data_sets(&self) -> Result<BTreeMap<u64, Folder>, Failure> {
         let mut sets = BTreeMap::new();
         for folder in subfolders(&self.path)? {
             if let Some(number) = number(&folder.name, DATA_SET, "") {
@@ -243,7 +227,7 @@ impl Folder {
     }
 
     fn files(&self, prefix: &str) -> Result<BTreeMap<usize, PathBuf>, String> {
-        let error = |e| PathError::of(&self.path)(e).to_string();
+        let error = |e: io::Error| format!("{}: {e}", self.path.display());
         let mut files = BTreeMap::new();
         for entry in fs::read_dir(&self.path).map_err(error)? {
             let path = entry.map_err(error)?.path();
@@ -268,26 +252,6 @@ impl CaseReport {
             }));
         }
         files
-    }
-
-    /// Writes [`CaseReport::files`]. Each file is written to a temporary file next to it and renamed, so none
-    /// is ever incomplete.
-    ///
-    /// # Errors
-    /// If a folder or file cannot be written.
-    pub fn save(&self, dir: &Path) -> Result<(), PathError> {
-        for (path, bytes) in self.files(dir) {
-            let folder = path.parent().unwrap_or(dir);
-            fs::create_dir_all(folder).map_err(PathError::of(folder))?;
-            let beside = folder.join(format!(".{}.{}", file_name(&path), std::process::id()));
-            let written = fs::write(&beside, bytes);
-            if let Err(source) = written.and_then(|()| fs::rename(&beside, &path)) {
-                // The first error is the one to tell.
-                let _ = fs::remove_file(&beside);
-                return Err(PathError { path, source });
-            }
-        }
-        Ok(())
     }
 }
 

@@ -4,18 +4,17 @@
 
 mod cases;
 
-pub use cases::{CaseReport, Folder, Outcome, PathError, discover};
+pub use cases::{CaseReport, Folder, Outcome, discover};
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use indicatif::{ProgressBar, ProgressStyle};
-
 use crate::args::{Common, Onnx};
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
 use crate::output::{self, Content, Target};
+use crate::print::bar;
 use crate::run::compute;
 
 const NO_CASE: &str = "no test case, which is a folder with model.onnx and test_data_set_*";
@@ -25,7 +24,8 @@ pub fn run(args: &Onnx, common: &Common) -> Result<(), Failure> {
     let device = Device::open(common)?;
     let (mut passed, mut failed, mut skipped) = (0, 0, empty);
     let mut foreign: BTreeMap<String, u64> = BTreeMap::new();
-    let progress = progress(folders.len(), common);
+    let form = "{bar:40} {pos}/{len} cases";
+    let progress = bar(folders.len() as u64, form, common.quiet);
     for folder in &folders {
         let report = case(folder, &device, common)?;
         match &report.outcome {
@@ -72,7 +72,7 @@ fn folders(args: &Onnx) -> Result<(Vec<Folder>, u64), Failure> {
         if path.is_file() {
             return Err(Failure::file(path, format_args!("is a file, {NO_CASE}")));
         }
-        let found = discover(path).map_err(not_found)?;
+        let found = discover(path)?;
         empty += u64::from(found.is_empty());
         folders.extend(found);
     }
@@ -91,7 +91,7 @@ fn folders(args: &Onnx) -> Result<(Vec<Folder>, u64), Failure> {
 }
 
 /// Writes all that a case computed, or nothing of it.
-fn save(report: &CaseReport, dir: &Path) -> Result<(), Failure> {
+pub fn save(report: &CaseReport, dir: &Path) -> Result<(), Failure> {
     let files = report.files(dir);
     for folder in files.iter().filter_map(|(path, _)| path.parent()) {
         let made = fs::create_dir_all(folder);
@@ -105,10 +105,6 @@ fn save(report: &CaseReport, dir: &Path) -> Result<(), Failure> {
         .iter()
         .map(|(path, bytes)| (path.as_path(), bytes.as_slice()));
     output::write(&files.map(target).collect::<Vec<_>>())
-}
-
-fn not_found(error: PathError) -> Failure {
-    Failure::Request(error.to_string())
 }
 
 /// Runs a case. A refused model fails the case; a failing device ends the run.
@@ -128,14 +124,4 @@ fn case(folder: &Folder, device: &Device, common: &Common) -> Result<CaseReport,
         Some(failure) => Err(failure),
         None => Ok(report),
     }
-}
-
-/// A bar on a terminal, nothing elsewhere.
-fn progress(len: usize, common: &Common) -> ProgressBar {
-    if common.quiet {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} cases");
-    let bar = ProgressBar::new(len as u64);
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

@@ -24,7 +24,7 @@ use wgreduce::{DType, IndexType, NanPolicy, Partial, Problem};
 
 use super::Cut;
 use crate::failure::Failure;
-use crate::operator::Operator;
+use crate::operator::{self, OPERATORS};
 use crate::output::{Piece, Summed};
 
 const MAGIC: [u8; 4] = *b"WGPT";
@@ -129,16 +129,16 @@ impl Task {
 
     /// The cut that is described, if there can be one.
     fn cut(&self) -> Option<Cut> {
-        let operator = Operator::named(&self.op)?;
+        let mut ops = OPERATORS.into_iter().map(|(_, op)| op);
+        let op = ops.find(|op| op.name() == self.op)?;
         let dtype = DType::ALL.into_iter().find(|t| t.name() == self.dtype)?;
-        let elementwise = operator.op().is_elementwise();
+        let elementwise = op.is_elementwise();
         // An empty list would stand for all axes.
         if !elementwise && self.axes.is_empty() != self.shapes.first()?.is_empty() {
             return None;
         }
-        let problem = operator
-            .problem(dtype, &self.shapes, &self.axes, self.k.unwrap_or(0))
-            .ok()?;
+        let k = self.k.unwrap_or(0);
+        let problem = operator::problem(op, dtype, &self.shapes, &self.axes, k).ok()?;
         let problem = problem.nan(match self.nan.as_str() {
             "propagate" => NanPolicy::Propagate,
             "ignore" => NanPolicy::Ignore,
@@ -151,7 +151,7 @@ impl Task {
         };
         problem.check().ok()?;
         // As it was chosen when the parts were cut.
-        let whole = Cut::of(operator, problem, self.fortran, self.of, self.data.clone());
+        let whole = Cut::of(problem, self.fortran, self.of, self.data.clone());
         let fingerprints = self.data.len() == self.shapes.len();
         // The task must be exactly the one that the tool writes for this cut.
         (fingerprints && *self == Task::of(&whole)).then_some(whole)
@@ -173,15 +173,11 @@ impl Task {
         let order = |h: &Task| if h.fortran { "Fortran" } else { "C" };
         let shapes = |h: &Task| {
             let mut shapes = h.shapes.clone();
-            shapes
-                .iter_mut()
-                .filter(|_| h.fortran)
-                .for_each(|s| s.reverse());
-            shapes
-                .iter()
-                .map(|s| format!("{s:?}"))
-                .collect::<Vec<_>>()
-                .join(" and ")
+            if h.fortran {
+                shapes.iter_mut().for_each(|shape| shape.reverse());
+            }
+            let shapes: Vec<String> = shapes.iter().map(|s| format!("{s:?}")).collect();
+            shapes.join(" and ")
         };
         let axes = |h: &Task| {
             let rank = h.shapes.first().map_or(0, Vec::len) as i64;
@@ -426,29 +422,22 @@ mod tests {
     #[test]
     fn headers_from_anywhere_are_survived() {
         let (f32, u8) = (DType::F32, DType::U8);
-        let cut = |operator, problem, fortran| {
-            let problem: Problem = problem;
+        let cut = |problem: Problem, fortran| {
             let data = vec!["0".repeat(32); problem.inputs().len()];
-            Cut::of(operator, problem, fortran, 16, data)
+            Cut::of(problem, fortran, 16, data)
         };
         let argmax = Problem::arg_max(f32, &[40, 3], 0).map(|p| p.with_values(true));
         let cuts = [
-            cut(Operator::Argmax, argmax.expect("a problem"), false),
+            cut(argmax.expect("a problem"), false),
             cut(
-                Operator::ReduceMin,
                 Problem::reduce_min(u8, &[5, 60, 7], &[0, 2]).expect("a problem"),
                 true,
             ),
             cut(
-                Operator::Min,
                 Problem::min(u8, &[&[20, 1][..], &[3]]).expect("a problem"),
                 false,
             ),
-            cut(
-                Operator::ReduceMax,
-                Problem::reduce_max(u8, &[], &[]).expect("a problem"),
-                false,
-            ),
+            cut(Problem::reduce_max(u8, &[], &[]).expect("a problem"), false),
         ];
         let heads = cuts.iter().map(|cut| head(cut, &[2..5, 7..8], 29));
         let heads: Vec<Vec<u8>> = heads.collect();
@@ -478,13 +467,7 @@ mod tests {
     #[test]
     fn a_damaged_part_is_refused() {
         let problem = Problem::reduce_sum(DType::I16, &[40, 3], &[0]).expect("a problem");
-        let cut = Cut::of(
-            Operator::ReduceSum,
-            problem,
-            false,
-            16,
-            vec!["0".repeat(32)],
-        );
+        let cut = Cut::of(problem, false, 16, vec!["0".repeat(32)]);
         let own = cut.between(&(0..3)).expect("a problem");
         let partial = Partial::from_reference(&own, 0, &[5; 18]).expect("a partial result");
         let bytes = partial.to_bytes();

@@ -12,17 +12,12 @@ use super::file::{self, PartFile};
 use crate::args::{Common, Merge};
 use crate::failure::{Failure, number_of, say};
 use crate::output::{self, Content, Piece, Target};
-use crate::request::in_order;
+use crate::request::{apart, in_order};
 use crate::stream;
 use crate::tensor::from_fortran;
 
 pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
-    if let Some(values) = &args.values
-        && output::is_same(values, &args.output)
-    {
-        let why = "is asked for twice, by -o and --values";
-        return Err(Failure::output(values, why));
-    }
+    apart(args.values.as_deref(), Some(&args.output))?;
     if args.parts.iter().any(|path| path.as_os_str() == "-") {
         let why = "standard input: parts are files, which are read more than once".into();
         return Err(Failure::Request(why));
@@ -286,7 +281,7 @@ pub fn write(
     paths: [Option<&Path>; 2],
 ) -> Result<(), Failure> {
     let whole = match cut.fortran {
-        true => stream::reversed(cut.operator, &cut.problem).map_err(Error::from)?,
+        true => stream::reversed(&cut.problem).map_err(Error::from)?,
         false => cut.problem.clone(),
     };
     let tensors = whole.outputs();

@@ -17,7 +17,7 @@ use wgreduce::{Error, Partial, Problem, ProblemError};
 use crate::args::{Common, Share};
 use crate::device::Device;
 use crate::failure::{Failure, say};
-use crate::operator::Operator;
+use crate::operator::like;
 use crate::output::{self, Content, Piece, Target};
 use crate::print::milliseconds;
 use crate::request::{Inputs, Request};
@@ -26,7 +26,6 @@ use crate::stream::{self, Held};
 /// A problem that is cut into parts along one dimension.
 #[derive(Clone)]
 pub struct Cut {
-    pub operator: Operator,
     /// The whole problem, with its dimensions in the order of memory. Index operators have values.
     pub problem: Problem,
     /// Whether that order is the reverse of the caller's.
@@ -58,10 +57,9 @@ impl Cut {
             return Err(Failure::input(path, why));
         }
         let fortran = stream::in_fortran_order(inputs)?;
-        let (operator, problem) = (request.operator, &request.problem);
         let problem = match fortran {
-            true => stream::reversed(operator, problem).map_err(Error::from)?,
-            false => problem.clone(),
+            true => stream::reversed(&request.problem).map_err(Error::from)?,
+            false => request.problem.clone(),
         };
         let has_values = problem.op().is_index() && problem.k().is_none();
         let problem = problem.with_values(has_values);
@@ -71,19 +69,18 @@ impl Cut {
             let unreadable = |e| Failure::file(path, format_args!("cannot be read: {e}"));
             data.push(fingerprint.map_err(unreadable)?);
         }
-        let cut = Cut::of(operator, problem, fortran, of, data);
+        let cut = Cut::of(problem, fortran, of, data);
         cut.check_memory(common)?;
         Ok(cut)
     }
 
     /// The same of a problem in the order of memory: cuts along the slowest dimension that gives each part some
     /// elements, so that a part reads neighbouring bytes. If no dimension is long enough, cuts along the longest.
-    fn of(operator: Operator, problem: Problem, fortran: bool, of: u64, data: Vec<String>) -> Cut {
+    fn of(problem: Problem, fortran: bool, of: u64, data: Vec<String>) -> Cut {
         let dims = dims(&problem);
         let long = dims.iter().position(|&size| size >= of);
         let longest = || (0..dims.len()).rev().max_by_key(|&d| dims[d]);
         Cut {
-            operator,
             problem,
             fortran,
             dim: long.or_else(longest),
@@ -131,7 +128,7 @@ impl Cut {
         }
         let axes = self.problem.reduced().iter().enumerate();
         let axes: Vec<i64> = axes.filter(|(_, r)| **r).map(|(i, _)| i as i64).collect();
-        self.operator.like(&self.problem, &shapes, &axes)
+        like(&self.problem, &shapes, &axes)
     }
 
     fn narrow(&self, inputs: &mut Inputs<'_>, range: &Range<u64>) {
@@ -175,10 +172,7 @@ impl Cut {
         let Range { start, end } = self.range(&(number..number + 1));
         let reads = inputs.iter().map(|(_, input)| input.blocks()).max();
         let lies = match reads {
-            Some(2..) => format!(
-                "each input in up to {} places of its file",
-                reads.unwrap_or(1)
-            ),
+            Some(n @ 2..) => format!("each input in up to {n} places of its file"),
             _ => "together in the file".into(),
         };
         format!(
@@ -241,13 +235,8 @@ impl Cut {
             .map(spool)
             .collect::<Result<_, Failure>>()?;
         self.narrow(inputs, range);
-        report.extend(stream::compute(
-            device,
-            &part,
-            inputs,
-            &mut results,
-            common,
-        )?);
+        let told = stream::compute(device, &part, inputs, &mut results, common)?;
+        report.extend(told);
         if common.check {
             stream::check(&part, inputs, &mut results, common)?;
         }
@@ -264,12 +253,12 @@ impl Cut {
         common: &Common,
     ) -> Result<Partial, Failure> {
         let memory = stream::memory(common);
+        let part = self.between(range).map_err(Error::from)?;
         self.narrow(inputs, range);
         let all: u64 = inputs.iter().map(|(_, input)| input.bytes()).sum();
         let bar = stream::bar(all, "reducing", common);
         match device {
             Device::Gpu(reducer) => {
-                let part = self.between(range).map_err(Error::from)?;
                 let shard = reducer.shard_blocking(&part, memory)?;
                 let mut read = stream::counted(&bar, inputs);
                 let done = shard.run_blocking(range.start, |at, into| read(0, at, into));
@@ -277,7 +266,6 @@ impl Cut {
                 done.map_err(|e| stream::failure(e, inputs, &[]))
             }
             Device::Cpu(_) => {
-                let part = self.between(range).map_err(Error::from)?;
                 let most = memory / 4;
                 // The slowest dimension of which one element fits, or else the longest.
                 let each = |d: usize| all / part.inputs()[0][d];
@@ -475,7 +463,7 @@ mod tests {
             (1 << 40, 1 << 20),
         ] {
             let problem = Problem::reduce_max(DType::U8, &[len], &[0]).expect("a problem");
-            let cut = Cut::of(Operator::ReduceMax, problem, false, of, Vec::new());
+            let cut = Cut::of(problem, false, of, Vec::new());
             let mut end = 0;
             for part in 0..of.min(100) {
                 let range = cut.range(&(part..part + 1));
