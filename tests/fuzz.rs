@@ -35,13 +35,10 @@ const LEAST: u64 = 100;
 /// Mutations grow no longer than this.
 const LONGEST: usize = 4096;
 
-/// The bytes that a target may allocate: `some`, and `a_byte` for each byte of its input.
-struct Room {
-    some: usize,
-    a_byte: usize,
-}
+/// The bytes that a target may allocate for an input of so many bytes.
+type Room = fn(usize) -> usize;
 
-fn drive(name: &str, survive: fn(&[u8]), room: &Room) {
+fn drive(name: &str, survive: fn(&[u8]), room: Room) {
     // The allocator counts for the whole process, so targets run one at a time.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,8 +74,8 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
     files.iter().map(read).collect()
 }
 
-fn once(survive: fn(&[u8]), input: &[u8], room: &Room) {
-    let most = room.some + room.a_byte * input.len();
+fn once(survive: fn(&[u8]), input: &[u8], room: Room) {
+    let most = room(input.len());
     let run = || {
         let (begin, before) = (Instant::now(), MEMORY.total_allocated());
         let survived = catch_unwind(|| survive(input)).is_ok();
@@ -143,39 +140,27 @@ fn mutated(seeds: &[Vec<u8>], bits: &mut Bits) -> Vec<u8> {
 #[test]
 fn npy_files_are_survived() {
     // Several reads may each allocate for a header of 64 KiB that is not there.
-    let room = Room {
-        some: 1 << 20,
-        a_byte: 64,
-    };
-    drive("npy", npy::survive, &room);
+    drive("npy", npy::survive, |bytes| (1 << 20) + 64 * bytes);
 }
 
 #[test]
 fn onnx_models_are_survived() {
     // A node's result may take 64 KiB, and a message of two bytes is a whole struct in memory.
-    let room = Room {
-        some: 1 << 22,
-        a_byte: 2048,
-    };
-    drive("onnx_model", onnx_model::survive, &room);
+    drive("onnx_model", onnx_model::survive, |bytes| {
+        (1 << 22) + 2048 * bytes
+    });
 }
 
 #[test]
 fn tensors_are_survived() {
-    let room = Room {
-        some: 1 << 16,
-        a_byte: 256,
-    };
-    drive("tensor", tensor_proto::survive, &room);
+    drive("tensor", tensor_proto::survive, |bytes| {
+        (1 << 16) + 256 * bytes
+    });
 }
 
 #[test]
 fn partial_results_are_survived() {
-    let room = Room {
-        some: 1 << 16,
-        a_byte: 64,
-    };
-    drive("partial", partial::survive, &room);
+    drive("partial", partial::survive, |bytes| (1 << 16) + 64 * bytes);
 }
 
 #[test]
@@ -189,23 +174,18 @@ fn seeds_of_partial_results_can_be_read() {
 #[test]
 fn problems_and_plans_are_survived() {
     // A plan has a bound on its passes, whatever the numbers are.
-    let room = Room {
-        some: 1 << 30,
-        a_byte: 64,
-    };
-    drive("problem_plan", problem_plan::survive, &room);
+    drive("problem_plan", problem_plan::survive, |bytes| {
+        (1 << 30) + 64 * bytes
+    });
 }
 
 #[test]
 fn what_takes_too_much_or_panics_is_told_with_its_input() {
-    let room = Room {
-        some: 1 << 16,
-        a_byte: 1,
-    };
+    let room: Room = |bytes| (1 << 16) + bytes;
     let greedy: fn(&[u8]) = |data| drop(Vec::<u8>::with_capacity(data.len() << 20));
     let panics: fn(&[u8]) = |data| assert!(data.is_empty());
     for survive in [greedy, panics] {
-        let caught = catch_unwind(|| once(survive, &[0xab, 0xcd], &room)).unwrap_err();
+        let caught = catch_unwind(|| once(survive, &[0xab, 0xcd], room)).unwrap_err();
         let text = caught.downcast_ref::<String>().expect("a text");
         assert!(text.contains("abcd"), "{text}");
     }

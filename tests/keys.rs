@@ -1,14 +1,10 @@
 //! The order-preserving keys: all values of the small types, boundaries of the large ones.
 
-use half::{bf16, f16};
 use std::cmp::Ordering;
-use support::{all, float_bits};
+use support::oracle::Wide;
+use support::{ORDERS, POLICIES, all, float_bits};
 use wgreduce::unstable::Keys;
 use wgreduce::{Class, DType, NanPolicy, Order};
-
-const ORDERS: [Order; 3] = [Order::Least, Order::Greatest, Order::GreatestMagnitude];
-
-const POLICIES: [NanPolicy; 2] = [NanPolicy::Propagate, NanPolicy::Ignore];
 
 /// Bit patterns of a type: all of them up to 16 bits; beyond, the boundaries and their neighbours.
 fn patterns(dtype: DType) -> Vec<u64> {
@@ -51,62 +47,36 @@ fn patterns(dtype: DType) -> Vec<u64> {
     all
 }
 
-/// The value as a float, if the type is one.
-fn float(dtype: DType, bits: u64) -> Option<f64> {
-    match dtype {
-        DType::F16 => Some(f16::from_bits(bits as u16).to_f64()),
-        DType::BF16 => Some(bf16::from_bits(bits as u16).to_f64()),
-        DType::F32 => Some(f32::from_bits(bits as u32).into()),
-        DType::F64 => Some(f64::from_bits(bits)),
-        _ => None,
-    }
+/// An element's value.
+fn wide(dtype: DType, bits: u64) -> Wide {
+    Wide::read(dtype, &bits.to_le_bytes()[..dtype.size() as usize])
 }
 
 fn is_nan(dtype: DType, bits: u64) -> bool {
-    float(dtype, bits).is_some_and(f64::is_nan)
+    wide(dtype, bits).is_nan()
 }
 
-/// Compares two elements as plain numbers, with -0 < +0 unless zeros tie.
-fn compare(dtype: DType, a: u64, b: u64, zeros_tie: bool) -> Ordering {
-    if let (Some(x), Some(y)) = (float(dtype, a), float(dtype, b)) {
-        let order = x.partial_cmp(&y).expect("no NaN here");
-        let signs = y.is_sign_negative().cmp(&x.is_sign_negative());
-        return if zeros_tie { order } else { order.then(signs) };
-    }
-    match (dtype.class(), dtype.size()) {
-        (Class::Signed, 1) => (a as i8).cmp(&(b as i8)),
-        (Class::Signed, 2) => (a as i16).cmp(&(b as i16)),
-        (Class::Signed, 4) => (a as i32).cmp(&(b as i32)),
-        (Class::Signed, _) => (a as i64).cmp(&(b as i64)),
-        (Class::Bool, _) => (a != 0).cmp(&(b != 0)),
-        _ => a.cmp(&b),
-    }
-}
-
-/// Compares two elements by an order: the one that the order prefers comes first.
+/// Compares two elements by an order: the one that the order prefers comes first. -0 is below +0 unless zeros tie.
 fn prefer(dtype: DType, order: Order, a: u64, b: u64, zeros_tie: bool) -> Ordering {
-    let far = |x| magnitude(dtype, x);
-    match order {
-        Order::Least => compare(dtype, a, b, zeros_tie),
-        Order::Greatest => compare(dtype, b, a, zeros_tie),
-        Order::GreatestMagnitude => match float(dtype, a).zip(float(dtype, b)) {
-            Some((x, y)) => y.abs().partial_cmp(&x.abs()).expect("no NaN here"),
-            None => far(b).cmp(&far(a)),
-        },
+    let (a, b) = (wide(dtype, a), wide(dtype, b));
+    let (low, high) = match order {
+        Order::Least => (a, b),
+        Order::Greatest => (b, a),
+        Order::GreatestMagnitude => (b.magnitude(), a.magnitude()),
         other => panic!("{other:?} has no rule here"),
+    };
+    match (low.below(high, !zeros_tie), high.below(low, !zeros_tie)) {
+        (true, _) => Ordering::Less,
+        (_, true) => Ordering::Greater,
+        _ => Ordering::Equal,
     }
 }
 
 /// The bits of the distance from zero.
 fn magnitude(dtype: DType, bits: u64) -> u64 {
-    match (dtype.class(), dtype.size()) {
-        (Class::Signed, 1) => (bits as i8).unsigned_abs().into(),
-        (Class::Signed, 2) => (bits as i16).unsigned_abs().into(),
-        (Class::Signed, 4) => (bits as i32).unsigned_abs().into(),
-        (Class::Signed, _) => (bits as i64).unsigned_abs(),
-        (Class::Float, size) => bits & !(1 << (8 * size - 1)),
-        (Class::Bool, _) => (bits != 0).into(),
-        _ => bits,
+    match wide(dtype, bits).magnitude() {
+        Wide::Integer(x) => x as u64,
+        Wide::Float(_) => bits & !(1 << (8 * dtype.size() - 1)),
     }
 }
 
@@ -160,12 +130,9 @@ fn value_keys_give_their_elements_back() {
     each_kind(|dtype, order, nan, tie, keys| {
         for x in patterns(dtype) {
             // Where zeros tie, either of them may come back.
-            if tie && float(dtype, x) == Some(0.0) {
-                assert_eq!(
-                    float(dtype, keys.element(keys.key(x))),
-                    Some(0.0),
-                    "{dtype} {x:x}"
-                );
+            let is_zero = |bits| matches!(wide(dtype, bits), Wide::Float(v) if v == 0.0);
+            if tie && is_zero(x) {
+                assert!(is_zero(keys.element(keys.key(x))), "{dtype} {x:x}");
                 continue;
             }
             let expected = match dtype.class() {

@@ -1,15 +1,11 @@
-//! Checks what the repository says of itself: tests that docs/reliability.md names exist, faults can be planted, and unsafe
-//! code is only in a few files.
+//! Checks what the repository says of itself: tests that docs/reliability.md names and files that documents name exist,
+//! fragments are used, and faults can be planted.
 
 use std::fs;
-use std::path::Path;
-
-fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
-}
+use support::root;
 
 fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+    fs::read_to_string(root(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
 /// Finds `tests/api.rs::name` in backticks, as file and name.
@@ -83,23 +79,11 @@ fn paths(text: &str) -> Vec<&str> {
 #[test]
 fn every_file_that_the_documents_name_exists() {
     let mut found = 0;
-    let names = [
-        "ARCHITECTURE",
-        "kernels",
-        "extending",
-        "tuning",
-        "semantics",
-        "reliability",
-        "compilers",
-    ];
-    for name in names
-        .map(|name| format!("docs/{name}.md"))
-        .iter()
-        .chain([&"README.md".into()])
-    {
-        let text = read(name);
+    let documents = fs::read_dir(root("docs")).expect("the documents").flatten();
+    for document in documents.map(|file| file.path()).chain([root("README.md")]) {
+        let text = fs::read_to_string(&document).expect("a document");
         for path in paths(&text) {
-            assert!(root().join(path).exists(), "{name} names {path}");
+            assert!(root(path).exists(), "{} names {path}", document.display());
             found += 1;
         }
     }
@@ -108,11 +92,11 @@ fn every_file_that_the_documents_name_exists() {
 
 #[test]
 fn every_fragment_is_a_part_of_a_kernel() {
-    let walks = fs::read_dir(root().join("src/walk")).expect("the walks");
+    let walks = fs::read_dir(root("src/walk")).expect("the walks");
     let walks = walks.flatten().map(|file| fs::read_to_string(file.path()));
     let walks: String = walks.map(|text| text.expect("a walk")).collect();
     let kernels = read("src/kernel/mod.rs") + &walks;
-    let (mut folders, mut found) = (vec![root().join("shaders")], 0);
+    let (mut folders, mut found) = (vec![root("shaders")], 0);
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("a folder").flatten() {
             let path = entry.path();
@@ -120,7 +104,7 @@ fn every_fragment_is_a_part_of_a_kernel() {
                 folders.push(path);
                 continue;
             }
-            let name = path.strip_prefix(root().join("shaders")).expect("a part");
+            let name = path.strip_prefix(root("shaders")).expect("a part");
             let name = name.with_extension("");
             let quoted = format!("\"{}\"", name.display());
             assert!(kernels.contains(&quoted), "{quoted} is never used");

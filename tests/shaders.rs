@@ -1,13 +1,14 @@
 //! Every kernel's WGSL goes through naga: parsed, validated, its overrides resolved, and written for
 //! Vulkan, Metal, DX12 and OpenGL. Needs no adapter.
 
-use naga::back::{self, PipelineConstants};
-use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::back;
+use naga::valid::ModuleInfo;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
-use support::kernels::{Source, kernels};
+use support::kernels::{Source, constants, kernels, module};
+use support::{ORDERS, POLICIES};
+use wgreduce::DType;
 use wgreduce::unstable::{Accumulator, Kernel, StoreFormat, Walk};
-use wgreduce::{DType, NanPolicy, Order};
 
 /// Every kernel for all element types.
 static KERNELS: LazyLock<Vec<(Kernel, Source)>> = LazyLock::new(|| kernels(&DType::ALL));
@@ -24,9 +25,10 @@ static MODULES: LazyLock<HashMap<&str, Module>> = LazyLock::new(|| {
         }
     }
     let parse = |part: &[(&'static str, String)]| {
-        let parsed = part
-            .iter()
-            .map(|(text, label)| (*text, module(text, label)));
+        let parsed = part.iter().map(|(text, label)| {
+            let module = module(text).unwrap_or_else(|e| panic!("{label}: {e}"));
+            (*text, module)
+        });
         parsed.collect::<Vec<_>>()
     };
     in_halves(&texts, parse).into_iter().flatten().collect()
@@ -48,16 +50,6 @@ fn in_halves<T: Sync, R: Send>(all: &[T], work: impl Fn(&[T]) -> R + Sync) -> [R
     })
 }
 
-fn module(text: &str, label: &str) -> Module {
-    let module = naga::front::wgsl::parse_str(text)
-        .unwrap_or_else(|e| panic!("{label}: {}", e.emit_to_string(text)));
-    // No capabilities are given, so a kernel that uses an optional one is refused.
-    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
-        .validate(&module)
-        .unwrap_or_else(|e| panic!("{label}: {}", e.emit_to_string(text)));
-    (module, info)
-}
-
 /// Types for whose zero naga writes a function into HLSL. It writes one for a type and one for each
 /// alias of it, all of one name, which no compiler of HLSL takes. A zero is `T()`, and a `var` in a
 /// loop that is given no value.
@@ -73,13 +65,6 @@ fn zero_values(module: &naga::Module) -> BTreeSet<naga::Handle<naga::Type>> {
         _ => None,
     });
     types.collect()
-}
-
-fn constants((_, constants): &Source) -> PipelineConstants {
-    let constants = constants.iter();
-    constants
-        .map(|&(name, x)| (name.to_owned(), x as f64))
-        .collect()
 }
 
 /// Writes one kernel for every backend; panics if a backend refuses it.
@@ -167,8 +152,6 @@ fn the_constants_are_exactly_the_overrides() {
     }
 }
 
-const ORDERS: [Order; 3] = [Order::Least, Order::Greatest, Order::GreatestMagnitude];
-
 /// Guards the checks above: it fails if kernels are missing from the list.
 #[test]
 fn the_kernels_are_of_every_walk_and_hold_every_choice() {
@@ -242,7 +225,7 @@ fn the_kernels_are_of_every_walk_and_hold_every_choice() {
     }
     for order in ORDERS {
         for dtype in DType::ALL {
-            for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
+            for nan in POLICIES {
                 let keys = wgreduce::unstable::Keys::new(dtype, order, nan, false);
                 assert!(
                     has(&|k| k.acc == Accumulator::Value(keys)),

@@ -191,7 +191,8 @@ impl StrideTable {
     /// The column of the coordinate along which an elementwise invocation takes several vec4.
     pub const COORDINATE: usize = STRIDE_COLUMNS - 1;
 
-    pub(crate) fn words(&self) -> [u32; STRIDE_TABLE_WORDS] {
+    /// The words of the uniform block that holds this table.
+    pub fn words(&self) -> [u32; STRIDE_TABLE_WORDS] {
         let mut words = [0; STRIDE_TABLE_WORDS];
         let (shape, rest) = words.split_at_mut(4 * STRIDE_DIMS);
         let (strides, starts) = rest.split_at_mut(STRIDE_DIMS * STRIDE_COLUMNS);

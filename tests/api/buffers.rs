@@ -1,6 +1,6 @@
 //! The caller's buffers that `bind` refuses, and the numbers in each error.
 
-use super::{bind, buffer, buffer_for, device_of, prepared, reducer};
+use super::{bind, buffer, buffer_for, device_of, prepared, reducer, submit};
 use support::noop::{adapter, instance};
 use wgreduce::wgpu::{self, BufferUsages};
 use wgreduce::{BoundReduction, Buffers, DType, Error, Problem, Reducer, Tensor};
@@ -147,9 +147,7 @@ fn an_output_that_overlaps_another_tensor_is_refused() {
         [a.slice(24..40), b.slice(..)],
     ] {
         let bound = bind(&reduction, &[a.slice(..24)], &outputs).expect("apart");
-        let mut encoder = reducer.device().create_command_encoder(&Default::default());
-        bound.encode(&mut encoder);
-        reducer.queue().submit([encoder.finish()]);
+        submit(&reducer, |encoder| bound.encode(encoder));
     }
     // An empty tensor overlaps nothing.
     let empty = prepared(&reducer, Problem::arg_min(DType::F32, &[0, 3], 1));

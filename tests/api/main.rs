@@ -13,7 +13,7 @@ mod scratch;
 mod streams;
 
 use support::device::buffer as buffer_for;
-use support::noop::{adapter, instance};
+use support::noop::{adapter, instance, reducer};
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
 use wgreduce::{
     BoundReduction, Buffers, DType, Error, Plan, Problem, ProblemError, Reducer, Reduction,
@@ -36,10 +36,6 @@ fn device_of(adapter: &wgpu::Adapter, limits: wgpu::Limits) -> (wgpu::Device, wg
 fn reducer_with(limits: wgpu::Limits) -> Reducer {
     let (device, queue) = noop(limits);
     Reducer::new(&device, &queue).expect("a reducer")
-}
-
-fn reducer() -> Reducer {
-    reducer_with(wgpu::Limits::default())
 }
 
 fn prepared(reducer: &Reducer, problem: Result<Problem, ProblemError>) -> Reduction {

@@ -173,29 +173,6 @@ fn without_timestamps_the_readback_is_part_of_the_wall_time() {
 }
 
 #[test]
-fn eight_threads_run_one_reduction() {
-    let reduction = prepared(&reducer(), Problem::arg_min(DType::F32, &[3, 50], 1));
-    std::thread::scope(|scope| {
-        let run = |i| {
-            let reduction = &reduction;
-            scope.spawn(move || {
-                for _ in 0..10 {
-                    let outputs = match i % 2 {
-                        0 => reduction.run_bytes_blocking(&[&[0; 600]]),
-                        _ => pollster::block_on(reduction.run_bytes(&[&[0; 600]])),
-                    };
-                    assert_eq!(outputs.expect("a run")[0].len(), 24);
-                }
-            })
-        };
-        let threads: Vec<_> = (0..8).map(run).collect();
-        for thread in threads {
-            thread.join().expect("a thread that ends well");
-        }
-    });
-}
-
-#[test]
 fn the_callers_error_handler_stays_and_gets_only_the_callers_errors() {
     let (device, queue) = noop(wgpu::Limits::default());
     let count = Arc::new(AtomicUsize::new(0));

@@ -1,25 +1,10 @@
 //! Formats that are read and written: every element type, order and byte order, and the printed text.
 
-use super::{Folder, floats, npy, parts, text};
+use super::{Folder, descr, floats, npy, parts, text};
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
-
-const TYPES: [(&str, &str, usize); 13] = [
-    ("<V2", "bfloat16", 2),
-    ("<f2", "float16", 2),
-    ("<f4", "float32", 4),
-    ("<f8", "float64", 8),
-    ("|i1", "int8", 1),
-    ("<i2", "int16", 2),
-    ("<i4", "int32", 4),
-    ("<i8", "int64", 8),
-    ("|u1", "uint8", 1),
-    ("<u2", "uint16", 2),
-    ("<u4", "uint32", 4),
-    ("<u8", "uint64", 8),
-    ("|b1", "bool", 1),
-];
+use wgreduce::DType;
 
 /// Two rows of three elements; a copy must keep every bit.
 fn bits(size: usize) -> Vec<u8> {
@@ -29,8 +14,9 @@ fn bits(size: usize) -> Vec<u8> {
 #[test]
 fn every_type_passes_through_unchanged() {
     let folder = Folder::new();
-    for (descr, name, size) in TYPES {
-        let data = bits(size);
+    for dtype in DType::ALL {
+        let (descr, name) = (descr(dtype), dtype.name());
+        let data = bits(dtype.size() as usize);
         folder.write(
             "in.npy",
             &npy(&format!("'{descr}'"), false, "(2, 3)", &data),
@@ -51,7 +37,8 @@ fn every_type_passes_through_unchanged() {
 #[test]
 fn fortran_order_and_big_endian_are_converted_for_every_type() {
     let folder = Folder::new();
-    for (descr, name, size) in TYPES {
+    for dtype in DType::ALL {
+        let (descr, name, size) = (descr(dtype), dtype.name(), dtype.size() as usize);
         let data = bits(size);
         // The same matrix, column by column.
         let at = |row: usize, column: usize| &data[(row * 3 + column) * size..][..size];

@@ -2,6 +2,7 @@
 //!
 //! Has a folder to run the tool in, and reads and writes .npy files without the code under test.
 
+mod bench;
 mod devices;
 mod formats;
 mod help;
@@ -21,6 +22,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
+use wgreduce::DType;
 
 /// A folder to work in, removed at the end.
 struct Folder(TempDir);
@@ -116,6 +118,16 @@ fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
     file.extend(dict.as_bytes());
     file.extend(data);
     file
+}
+
+/// NumPy's name of an element type, in little-endian order.
+fn descr(dtype: DType) -> String {
+    match dtype {
+        DType::Bool => "|b1".into(),
+        DType::BF16 => "<V2".into(),
+        DType::I8 | DType::U8 => format!("|{}1", &dtype.name()[..1]),
+        _ => format!("<{}{}", &dtype.name()[..1], dtype.size()),
+    }
 }
 
 fn floats(shape: &str, values: &[f32]) -> Vec<u8> {

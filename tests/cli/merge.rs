@@ -1,6 +1,6 @@
 //! `--part` and `merge`: many processes give the result of one, and a wrong set of parts is refused.
 
-use super::{Folder, adapters, floats, npy, parts, rows, text};
+use super::{Folder, adapters, descr, floats, npy, parts, rows, text};
 use std::fs::{self, File};
 use std::thread;
 use std::time::Duration;
@@ -144,16 +144,10 @@ fn sixteen_processes_give_the_bytes_of_one() {
 #[test]
 fn every_type_has_parts() {
     let folder = Folder::new();
-    let described = |dtype: DType| match dtype {
-        DType::Bool => "'|b1'".to_string(),
-        DType::BF16 => "'<V2'".to_string(),
-        DType::I8 | DType::U8 => format!("'|{}1'", &dtype.name()[..1]),
-        _ => format!("'<{}{}'", &dtype.name()[..1], dtype.size()),
-    };
     for dtype in DType::ALL {
         folder.write(
             "a.npy",
-            &tensor(dtype, &described(dtype), false, "(9, 50)", 450),
+            &tensor(dtype, &format!("'{}'", descr(dtype)), false, "(9, 50)", 450),
         );
         let option = match dtype {
             DType::BF16 => " --dtype bfloat16",

@@ -2,7 +2,7 @@
 
 use super::{Folder, adapters, text};
 use std::fs;
-use std::path::Path;
+use support::root;
 
 /// Commands and the output shown under each, in order.
 fn shown(readme: &str) -> Vec<(String, Vec<String>)> {
@@ -39,12 +39,11 @@ fn known(line: &str, planned: bool) -> String {
 
 #[test]
 fn the_commands_of_the_readme_print_what_it_shows() {
-    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let folder = Folder::new();
     fs::create_dir_all(folder.path("examples/data")).unwrap();
     let digits = "examples/data/digits_logits.npy";
-    fs::copy(root.join(digits), folder.path(digits)).unwrap();
-    let commands = shown(&fs::read_to_string(root.join("README.md")).unwrap());
+    fs::copy(root(digits), folder.path(digits)).unwrap();
+    let commands = shown(&fs::read_to_string(root("README.md")).unwrap());
     assert!(commands.len() >= 5, "{commands:?}");
     let adapters = adapters(&folder);
     for (line, expected) in commands {
@@ -69,8 +68,7 @@ fn the_commands_of_the_readme_print_what_it_shows() {
 
 #[test]
 fn the_readme_shows_an_example_as_it_is() {
-    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    let read = |name| fs::read_to_string(root.join(name)).unwrap();
+    let read = |name| fs::read_to_string(root(name)).unwrap();
     let (readme, example) = (read("README.md"), read("examples/own_buffers.rs"));
     let (_, program) = example.split_once("\n\n").unwrap();
     assert!(readme.contains(&format!("```rust,no_run\n{program}```")));

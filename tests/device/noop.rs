@@ -1,7 +1,6 @@
 //! wgpu's noop device, which validates calls but computes nothing, and counts of its calls and buffers.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use tempfile::TempDir;
 use wgreduce::Reducer;
 use wgreduce::wgpu;
 
@@ -9,7 +8,7 @@ use wgreduce::wgpu;
 pub struct Noop {
     pub instance: wgpu::Instance,
     pub reducer: Reducer,
-    trace: PathBuf,
+    trace: TempDir,
 }
 
 impl Noop {
@@ -19,16 +18,12 @@ impl Noop {
 
     /// A device with optional features.
     pub fn with(features: wgpu::Features) -> Noop {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("wgreduce-trace-{}-{count}", std::process::id());
-        let trace = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&trace).expect("a folder");
+        let trace = tempfile::tempdir().expect("a folder");
         let instance = support::noop::instance(None);
         let adapter = support::noop::adapter(&instance);
         let descriptor = wgpu::DeviceDescriptor {
             required_features: features,
-            trace: wgpu::Trace::Directory(trace.clone()),
+            trace: wgpu::Trace::Directory(trace.path().into()),
             ..Default::default()
         };
         let (device, queue) = support::noop::device(&adapter, &descriptor);
@@ -41,7 +36,7 @@ impl Noop {
 
     /// wgpu's own trace of all calls.
     pub fn trace(&self) -> String {
-        std::fs::read_to_string(self.trace.join("trace.ron")).expect("a trace")
+        std::fs::read_to_string(self.trace.path().join("trace.ron")).expect("a trace")
     }
 
     /// The names of the calls that have reached the device: `CreateBuffer`, `Submit`. The host's writes to
@@ -85,12 +80,5 @@ impl Noop {
         polled.expect("polled");
         let report = self.instance.generate_report().expect("a report");
         report.hub_report().buffers.num_allocated
-    }
-}
-
-impl Drop for Noop {
-    fn drop(&mut self) {
-        // A folder that is left over does no harm.
-        let _ = std::fs::remove_dir_all(&self.trace);
     }
 }

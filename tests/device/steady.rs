@@ -5,10 +5,15 @@ use super::executors::alone;
 use super::noop::Noop;
 use support::device::buffer;
 use wgreduce::wgpu::BufferUsages;
-use wgreduce::{Buffers, DType, Problem};
+use wgreduce::{Buffers, DType, Problem, Reduction};
 
 fn problem(shape: &[u64]) -> Problem {
     Problem::arg_min(DType::F32, shape, 1).expect("a problem")
+}
+
+fn prepared(noop: &Noop, shape: &[u64]) -> Reduction {
+    let reduction = noop.reducer.prepare_blocking(&problem(shape));
+    reduction.expect("prepared")
 }
 
 pub fn count(calls: &[String], name: &str) -> usize {
@@ -25,11 +30,7 @@ fn only_submits(calls: &[String], submits: usize) {
 #[test]
 fn the_record_of_calls_tells_what_is_made() {
     let noop = Noop::new();
-    let calls = noop.calls_of(|| {
-        noop.reducer
-            .prepare_blocking(&problem(&[3, 50]))
-            .expect("prepared");
-    });
+    let calls = noop.calls_of(|| drop(prepared(&noop, &[3, 50])));
     assert_eq!(count(&calls, "CreateShaderModule"), 1, "{calls:?}");
     assert_eq!(count(&calls, "CreateComputePipeline"), 1);
     let calls = noop.calls_of(|| {
@@ -48,10 +49,7 @@ fn a_prepared_run_is_one_submit_and_makes_nothing() {
     // Its futures make a thread wait, and other tests count threads.
     let _alone = alone();
     let noop = Noop::new();
-    let reduction = noop
-        .reducer
-        .prepare_blocking(&problem(&[40, 5000]))
-        .expect("prepared");
+    let reduction = prepared(&noop, &[40, 5000]);
     let input = vec![0u8; 40 * 5000 * 4];
     let blocking = || drop(reduction.run_bytes_blocking(&[&input]).expect("a run"));
     let future = || drop(pollster::block_on(reduction.run_bytes(&[&input])).expect("a run"));
@@ -60,10 +58,7 @@ fn a_prepared_run_is_one_submit_and_makes_nothing() {
         only_submits(&noop.calls_of(|| (0..20).for_each(|_| run())), 20);
     }
     // A chunk that held this input holds every smaller one, of any reduction.
-    let other = noop
-        .reducer
-        .prepare_blocking(&problem(&[9, 700]))
-        .expect("prepared");
+    let other = prepared(&noop, &[9, 700]);
     let input = [0u8; 9 * 700 * 4];
     let run = || drop(other.run_bytes_blocking(&[&input]).expect("a run"));
     let first = noop.calls_of(run);
@@ -75,22 +70,16 @@ fn a_prepared_run_is_one_submit_and_makes_nothing() {
 fn an_upload_of_many_chunks_takes_two_buffers_and_no_more() {
     let noop = Noop::new();
     let n = 11 << 20;
-    let reduction = noop
-        .reducer
-        .prepare_blocking(&problem(&[1, n]))
-        .expect("prepared");
+    let reduction = prepared(&noop, &[1, n]);
     let input = vec![0u8; 4 * n as usize];
     let run = || drop(reduction.run_bytes_blocking(&[&input]).expect("a run"));
     run();
     assert_eq!(noop.made("an upload"), 2);
     // 44 MiB: two full chunks are submitted before the work, and the rest with it.
     only_submits(&noop.calls_of(run), 3);
-    let smaller = noop
-        .reducer
-        .prepare_blocking(&problem(&[2, n / 2]))
-        .expect("prepared");
+    let smaller = prepared(&noop, &[2, n / 2]);
     let made = noop.calls_of(|| drop(smaller.run_bytes_blocking(&[&input]).expect("a run")));
-    let chunks = noop.calls_of(|| drop(noop.reducer.prepare_blocking(&problem(&[2, n / 2]))));
+    let chunks = noop.calls_of(|| drop(prepared(&noop, &[2, n / 2])));
     assert!(chunks.is_empty(), "{chunks:?}");
     // Input, output, readback, and perhaps parameters, scratch and timestamps, but no upload.
     assert!(count(&made, "CreateBuffer") <= 7, "{made:?}");
@@ -135,20 +124,16 @@ fn single_calls_of_the_same_small_problems_make_nothing_after_the_first() {
 #[test]
 fn a_new_shape_of_a_known_kernel_compiles_nothing() {
     let noop = Noop::new();
-    let prepared = |shape: &[u64]| {
-        noop.reducer
-            .prepare_blocking(&problem(shape))
-            .expect("prepared")
-    };
-    let kernel = |r: &wgreduce::Reduction| r.plan().passes()[0].kernel;
+    let kernel = |r: &Reduction| r.plan().passes()[0].kernel;
     // Rows of whole vec4s, and other rows.
     for shapes in [
         [[64, 1000], [8, 1000], [3000, 1024]],
         [[64, 1001], [8, 999], [3000, 1234]],
     ] {
-        let first = prepared(&shapes[0]);
+        let first = prepared(&noop, &shapes[0]);
         for shape in &shapes[1..] {
-            let calls = noop.calls_of(|| assert_eq!(kernel(&first), kernel(&prepared(shape))));
+            let calls =
+                noop.calls_of(|| assert_eq!(kernel(&first), kernel(&prepared(&noop, shape))));
             assert!(calls.is_empty(), "{calls:?}");
         }
     }
@@ -158,10 +143,7 @@ fn a_new_shape_of_a_known_kernel_compiles_nothing() {
 fn recording_asks_nothing_of_the_device() {
     let noop = Noop::new();
     let (device, queue) = (noop.reducer.device(), noop.reducer.queue());
-    let reduction = noop
-        .reducer
-        .prepare_blocking(&problem(&[1, 1 << 20]))
-        .expect("prepared");
+    let reduction = prepared(&noop, &[1, 1 << 20]);
     let buffer = |size| buffer(&noop.reducer, size, BufferUsages::STORAGE);
     let sizes = reduction.scratch_sizes();
     let scratch: Vec<_> = sizes.into_iter().map(buffer).collect();

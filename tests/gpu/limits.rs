@@ -1,7 +1,7 @@
 //! Limits, tunings and budgets: however they cut the work, the results stay the same.
 
 use super::pieces::{shard, streamed};
-use super::{check, check_all, data_for, same, slices, takes, tuned, turn};
+use super::{check, check_all, data_for, same, same_from_host, slices, takes, tuned, turn};
 use libtest_mimic::Failed;
 use support::{
     Bits, drawn, extremes, index_problem, mixed, sum_problem, tensor, types, value_problem, ways,
@@ -165,11 +165,7 @@ fn suite(reducer: &Reducer, name: &str, turn: u64) -> Result<(), Failed> {
             )?;
             let memory = 24 * (reducer.caps().offset_alignment + 16);
             streamed(reducer, &problem, &inputs, memory)?;
-            let inputs = slices(&inputs);
-            let outputs = reducer
-                .prepare_blocking(&problem)?
-                .run_bytes_blocking(&inputs)?;
-            wgreduce::reference::verify(&problem, &inputs, &outputs)?;
+            same_from_host(&reducer.prepare_blocking(&problem)?, &slices(&inputs))?;
         }
     }
     Ok(())

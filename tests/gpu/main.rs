@@ -21,7 +21,7 @@ mod views;
 mod walks;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use support::device::{differs, reduction_differs, tuned};
@@ -29,7 +29,7 @@ use support::{
     TURNS, all, drawn, mixed, one_of, seed, seeds, taken_of, taken_problem, tensor, ways,
 };
 use wgreduce::wgpu::Backend;
-use wgreduce::{AdapterChoice, DType, Problem, Reducer, adapters_blocking};
+use wgreduce::{AdapterChoice, DType, Problem, Reducer, Reduction, adapters_blocking, reference};
 
 type Subject = (&'static str, fn(&Reducer) -> Result<(), Failed>);
 
@@ -241,6 +241,15 @@ fn same(reducer: &Reducer, problem: &Problem, inputs: &[&[u8]], offset: u64) -> 
         None => Ok(()),
         Some(difference) => Err(difference.into()),
     }
+}
+
+/// Compares a run on host data with the reference.
+fn same_from_host(reduction: &Reduction, inputs: &[&[u8]]) -> Result<(), Failed> {
+    let problem = reduction.problem();
+    let told = |e: &dyn Display| format!("{problem} from the host: {e}");
+    let outputs = reduction.run_bytes_blocking(inputs);
+    let outputs = outputs.map_err(|e| told(&e))?;
+    Ok(reference::verify(problem, inputs, &outputs).map_err(|e| told(&e))?)
 }
 
 /// Data for every input of a problem, in which each element may decide the result.

@@ -1,15 +1,15 @@
 //! Tensors in pieces: in several buffers, as parts that are merged, as streams.
 
 use super::elementwise::{TOGETHER, together};
-use super::{data_for, same, slices, takes, takes_case, takes_one_of, turn};
+use super::{data_for, same, same_from_host, slices, takes, takes_case, takes_one_of, turn};
 use libtest_mimic::Failed;
 use support::device::{buffer, contents, differs_in_pieces};
 use support::views::{VIEWS, view_problems, viewed};
-use support::{Bits, cuts, drawn, mixed, part, tensor, types, ways};
+use support::{Bits, POLICIES, cuts, drawn, mixed, part, tensor, types, ways};
 use wgreduce::wgpu::{Buffer, BufferSlice, BufferUsages};
 use wgreduce::{
-    BufferSplits, Buffers, Caps, DType, IndexType, NanPolicy, Op, Partial, Problem, ProblemError,
-    Reducer, Reduction,
+    BufferSplits, Buffers, Caps, DType, IndexType, Partial, Problem, ProblemError, Reducer,
+    Reduction,
 };
 
 /// Inputs and outputs in buffers that end anywhere, for every operator and type.
@@ -68,12 +68,7 @@ pub fn in_pieces(
     if let Some(e) = differs_in_pieces(reducer, problem, inputs, &cuts, offset) {
         return Err(e.into());
     }
-    // On host data.
-    let reduction = small_buffers(reducer).prepare_blocking(problem)?;
-    let outputs = reduction.run_bytes_blocking(inputs);
-    let outputs = outputs.map_err(|e| format!("{problem}: {e}"))?;
-    wgreduce::reference::verify(problem, inputs, &outputs)
-        .map_err(|e| format!("{problem} from the host: {e}").into())
+    same_from_host(&small_buffers(reducer).prepare_blocking(problem)?, inputs)
 }
 
 /// Views of one input and of several.
@@ -218,8 +213,7 @@ pub fn shards(reducer: &Reducer) -> Result<(), Failed> {
             wholes.push(Problem::arg_max_abs(dtype, &shape, 1)?.with_values(true));
             for whole in wholes {
                 let drawn = drawn(&whole);
-                let nan = [NanPolicy::Propagate, NanPolicy::Ignore][drawn as usize % 2];
-                let whole = whole.nan(nan);
+                let whole = whole.nan(POLICIES[drawn as usize % 2]);
                 if takes(reducer, "shards", &whole) {
                     let mut bits = Bits::new(drawn);
                     shard(reducer, &whole, shape, &input, &mut bits).map_err(|e| {
@@ -276,15 +270,9 @@ pub fn shard(
 /// The same problem over dimension 1 of another shape.
 fn resized(problem: &Problem, shape: [u64; 3]) -> Result<Problem, ProblemError> {
     let dtype = problem.dtype();
-    let resized = match problem.op() {
-        Op::ArgMin => Problem::arg_min(dtype, &shape, 1),
-        Op::ArgMax => Problem::arg_max(dtype, &shape, 1),
-        Op::ArgMaxAbs => Problem::arg_max_abs(dtype, &shape, 1),
-        Op::ReduceMin => Problem::reduce_min(dtype, &shape, &[1]),
-        Op::ReduceMax => Problem::reduce_max(dtype, &shape, &[1]),
-        Op::ReduceMaxAbs => Problem::reduce_max_abs(dtype, &shape, &[1]),
-        Op::TopK => Problem::top_k(dtype, &shape, 1, problem.k().unwrap_or_default()),
-        op => support::sum_of(op, dtype, &shape, &[1]),
+    let resized = match problem.k() {
+        Some(k) => Problem::top_k(dtype, &shape, 1, k),
+        None => support::problem_of(problem.op(), dtype, &shape, &[1]),
     }?;
     Ok(resized
         .nan(problem.nan_policy())
@@ -372,17 +360,6 @@ fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
         run(u64::MAX, u64::MAX)?;
     }
     streamed(reducer, &problem, std::slice::from_ref(&input), 30_000)?;
-    // However little memory there is, the error names it.
-    let values = Problem::arg_max(DType::F16, &[300, 7], 0)?.with_values(true);
-    for memory in [0, 1, 100] {
-        for problem in [&problem, &values] {
-            let error = reducer
-                .stream_blocking(problem, memory)
-                .expect_err("too little");
-            let text = error.to_string();
-            assert!(text.contains("memory of a stream"), "{memory}: {text}");
-        }
-    }
     // Hardly any of the memory is left unused.
     let rows = Problem::arg_max(DType::F32, &[900, 1000], 1)?;
     for memory in [1_900_000, 2_300_000, 2_900_000] {

@@ -1,7 +1,9 @@
 //! Reductions by any walk: every type and way, scattered axes, degenerate shapes, buffers of foreign sizes,
 //! host data.
 
-use super::{check_all, check_data, data_for, same, slices, takes, takes_one_of, tuned, turn};
+use super::{
+    check_all, check_data, data_for, same, same_from_host, slices, takes, takes_one_of, tuned, turn,
+};
 use libtest_mimic::Failed;
 use std::ops::Range;
 use support::device::{buffer, contents};
@@ -30,7 +32,7 @@ pub fn every_type(reducer: &Reducer) -> Result<(), Failed> {
                 if takes(reducer, "every type", &problem) {
                     if policies == 2 {
                         let zeros = zeros_and_nans(dtype, shape.iter().product());
-                        check_data(reducer, &problem, 0, std::iter::once(zeros))?;
+                        same(reducer, &problem, &[&zeros], 0)?;
                     }
                     check_all(reducer, &[problem], shape)?;
                 }
@@ -151,12 +153,6 @@ pub fn host(reducer: &Reducer) -> Result<(), Failed> {
         let again: Vec<i64> = pollster::block_on(reduction.run(&scores))?;
         assert_eq!(again, winners);
     }
-    let wrong = reduction.run_blocking::<f64, i64>(&[0.0; 6]);
-    let text = wrong.map_err(|e| e.to_string()).unwrap_err();
-    assert_eq!(
-        text,
-        "input 0 is float32 (f32) in the problem but float64 (f64) in the call"
-    );
     let (outputs, times) = reduction.run_timed_blocking(&[bytemuck::bytes_of(&scores)])?;
     assert_eq!(outputs[0], bytemuck::cast_slice::<i64, u8>(&winners));
     assert!(times.wall > std::time::Duration::ZERO);
@@ -314,11 +310,7 @@ pub fn large(reducer: &Reducer) -> Result<(), Failed> {
         }
         let input = ramp(dtype, shape.iter().product());
         for problem in taken {
-            let outputs = reducer
-                .prepare_blocking(&problem)?
-                .run_bytes_blocking(&[&input])?;
-            let verified = wgreduce::reference::verify(&problem, &[&input], &outputs);
-            verified.map_err(|e| format!("{problem}: {e}"))?;
+            same_from_host(&reducer.prepare_blocking(&problem)?, &[&input])?;
         }
     }
     folded(reducer)
@@ -336,9 +328,7 @@ fn folded(reducer: &Reducer) -> Result<(), Failed> {
     if grid[0] > 65_535 || grid[1] < 2 {
         return Err(format!("{grid:?} is no folded grid").into());
     }
-    let outputs = reduction.run_bytes_blocking(&[&input])?;
-    let verified = wgreduce::reference::verify(&problem, &[&input], &outputs);
-    Ok(verified.map_err(|e| format!("{problem}: {e}"))?)
+    same_from_host(&reduction, &[&input])
 }
 
 /// Elements in no particular order; the extremes are repeated, also near the end.

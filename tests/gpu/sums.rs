@@ -77,34 +77,24 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
     }
     // A bit far below the others decides.
     let rows = [0x4880_0000_u32, 0x3c80_0000, 0x2080_0000];
-    let row = bytemuck::cast_slice(&rows).to_vec();
     let problem = Problem::reduce_sum(DType::F32, &[1, 3], &[1])?;
-    check_data(reducer, &problem, 0, [row].into_iter())?;
+    same(reducer, &problem, &[bytemuck::cast_slice(&rows)], 0)?;
     let rows = [0x77ff_u16, 0x6400, 0x6400, 1];
-    let row = bytemuck::cast_slice(&rows).to_vec();
     let problem = Problem::reduce_l2(DType::F16, &[1, 4], &[1])?;
-    check_data(reducer, &problem, 0, [row].into_iter())?;
+    same(reducer, &problem, &[bytemuck::cast_slice(&rows)], 0)?;
     // Squares whose third word is all ones before a carry comes to it.
     let rows = [0xa265_b1f5_cdb2_7718_u64, 0, 0x91b7_584a_ba02_4cd1, 0];
-    let row = bytemuck::cast_slice(&rows).to_vec();
     let problem = Problem::reduce_l2(DType::U64, &[2, 2], &[1])?;
-    check_data(reducer, &problem, 0, [row].into_iter())?;
+    same(reducer, &problem, &[bytemuck::cast_slice(&rows)], 0)?;
     // Exact ties of a root, 3 m and 4 m, and of a mean whose sum has more than 64 bits.
     let rows = [0x4333_3333_3333_333b_u64, 0x4339_9999_9999_99a4];
-    let row = bytemuck::cast_slice(&rows).to_vec();
     let problem = Problem::reduce_l2(DType::F64, &[1, 2], &[1])?;
-    check_data(reducer, &problem, 0, [row].into_iter())?;
+    same(reducer, &problem, &[bytemuck::cast_slice(&rows)], 0)?;
     let half = [0x433f_ffff_ffff_fffe_u64, 0x433f_ffff_ffff_ffff];
-    let rows: Vec<u64> = half.into_iter().flat_map(|x| [x; 1025]).collect();
-    let row = bytemuck::cast_slice(&rows).to_vec();
-    for shape in [[1, 2050, 1], [1, 2050, 2]] {
-        let problem = Problem::reduce_mean(DType::F64, &shape, &[1])?;
-        let twice = |b: &Vec<u8>| {
-            b.chunks(8)
-                .flat_map(|e| e.repeat(shape[2] as usize))
-                .collect()
-        };
-        check_data(reducer, &problem, 0, [twice(&row)].into_iter())?;
+    for inner in [1, 2] {
+        let problem = Problem::reduce_mean(DType::F64, &[1, 2050, inner], &[1])?;
+        let rows = half.map(|x| vec![x; 1025 * inner as usize]).concat();
+        same(reducer, &problem, &[bytemuck::cast_slice(&rows)], 0)?;
     }
     // A mean that ignores NaNs counts its elements, also those of a run that ends inside a block.
     for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
@@ -171,7 +161,7 @@ pub fn random(reducer: &Reducer) -> Result<(), Failed> {
             caps = caps.lowered(1 << 14, 16);
         }
         let data = summands(problem.dtype(), shape.iter().product(), bits.draw());
-        check_data(&reducer.with_caps(caps), &problem, 0, [data].into_iter())?;
+        same(&reducer.with_caps(caps), &problem, &[&data], 0)?;
     }
     Ok(())
 }
@@ -200,7 +190,7 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
                 if takes_one_of(reducer, few, ("integers", tuning), &problem, ()) {
                     let offset = if way % 3 == 1 { dtype.size() } else { 0 };
                     let data = summands(dtype, outer * len * inner, way);
-                    check_data(reducer, &problem, offset, [data].into_iter())?;
+                    same(reducer, &problem, &[&data], offset)?;
                 }
             }
         }
@@ -245,7 +235,7 @@ pub fn far(reducer: &Reducer) -> Result<(), Failed> {
                 element(i, every) | minus
             };
             let data = bytes(dtype, (0..n).map(element));
-            check_data(reducer, &problem, 0, [data].into_iter())?;
+            same(reducer, &problem, &[&data], 0)?;
         }
     }
     // Rows that leave their windows in different turns. Lavapipe counts the iterations of neighbouring invocations
@@ -259,10 +249,8 @@ pub fn far(reducer: &Reducer) -> Result<(), Failed> {
             _ => 1f64.to_bits(),
         };
     let places = (0..16).flat_map(|row| (0..4434).map(move |e| (row, e)));
-    let data = places
-        .flat_map(|place| element(place).to_le_bytes())
-        .collect();
-    check_data(&few, &problem, 0, [data].into_iter())?;
+    let data = bytes(DType::F64, places.map(element));
+    same(&few, &problem, &[&data], 0)?;
     Ok(())
 }
 
@@ -279,7 +267,7 @@ pub fn many(reducer: &Reducer) -> Result<(), Failed> {
             }
         };
         let data = bytes(DType::F16, (0..4_400_000).map(element));
-        check_data(reducer, &problem, 0, [data].into_iter())?;
+        same(reducer, &problem, &[&data], 0)?;
     }
     let software = of_class(reducer, AdapterClass::Software);
     let cut = tuned(&software, |t| (t.invocations, t.slice_bytes) = (1, 64));
@@ -289,8 +277,7 @@ pub fn many(reducer: &Reducer) -> Result<(), Failed> {
         if parts <= 512 {
             return Err(format!("{parts} partial sums").into());
         }
-        let data = f32::bytes(&[-1.0; 1_600_000]).to_vec();
-        check_data(&cut, &problem, 0, [data].into_iter())?;
+        same(&cut, &problem, &[f32::bytes(&[-1.0; 1_600_000])], 0)?;
     }
     Ok(())
 }
@@ -316,7 +303,7 @@ pub fn ties(reducer: &Reducer) -> Result<(), Failed> {
         for op in [Op::ReduceSum, Op::ReduceMean, Op::ReduceL2] {
             for (len, inner) in [(8, 1), (8, segments), (200, 1), (200, segments)] {
                 let outer = segments / inner;
-                let problem = support::sum_of(op, dtype, &[outer, len, inner], &[1])?;
+                let problem = support::problem_of(op, dtype, &[outer, len, inner], &[1])?;
                 let element = |segment: u64, place: u64| {
                     // 2 m is a number, 2 m + 1 is none; (2 m + 1)^2 = (2 m)^2 + (2 u + 1)^2 where m = u (u + 1).
                     let u = (1u64 << (mantissa - 1)).isqrt() + 1 + segment % 2;
@@ -348,7 +335,7 @@ pub fn ties(reducer: &Reducer) -> Result<(), Failed> {
                     }
                     let sliced = in_slices(&of_class(reducer, class));
                     let data = bytes(dtype, (0..outer * len * inner).map(element));
-                    check_data(&sliced, &problem, 0, [data].into_iter())?;
+                    same(&sliced, &problem, &[&data], 0)?;
                 }
             }
         }

@@ -6,26 +6,8 @@ use super::{check_data, same, takes, tuned, turn};
 use libtest_mimic::Failed;
 use support::device::differs_in_pieces;
 use support::views::VIEWS;
-use support::{Bits, bytes, drawn, mixed, seeds, tensor, types, zeros};
-use wgreduce::{
-    AdapterClass, BufferSplits, Class, DType, IndexType, NanPolicy, Problem, ProblemError, Reducer,
-};
-
-/// The best elements along dimension 1, in one of the ways to ask for them.
-fn problem(
-    dtype: DType,
-    shape: &[u64],
-    axis: i64,
-    k: u64,
-    way: u64,
-) -> Result<Problem, ProblemError> {
-    let nans = [NanPolicy::Propagate, NanPolicy::Ignore];
-    let types = [IndexType::I64, IndexType::I32, IndexType::U32];
-    Ok(Problem::top_k(dtype, shape, axis, k)?
-        .largest(way.is_multiple_of(2))
-        .nan(nans[(way / 2 % 2) as usize])
-        .index_type(types[(way / 4 % 3) as usize]))
-}
+use support::{Bits, bytes, drawn, mixed, seeds, tensor, top_problem as problem, types, zeros};
+use wgreduce::{AdapterClass, BufferSplits, Class, DType, Reducer};
 
 /// How many elements are wanted of so many: around the ends of lists, and of workgroups.
 fn wanted(len: u64) -> impl Iterator<Item = u64> {

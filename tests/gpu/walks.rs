@@ -91,11 +91,8 @@ fn rows_of(reducer: &Reducer, dtype: DType, len: u64, everywhere: bool) -> Resul
         _ => 5,
     };
     let shape = [count, len, 1];
-    let mut all = ways(dtype, &shape, 1, turn_of(class))?;
-    let problem = match drawn((class, dtype, len)) % 2 {
-        0 => all.swap_remove(0),
-        _ => all.swap_remove(2),
-    };
+    let index_or_value = drawn((class, dtype, len)) as usize % 2 * 2;
+    let problem = ways(dtype, &shape, 1, turn_of(class))?.swap_remove(index_or_value);
     if !takes(reducer, ("rows", class, everywhere), &problem) {
         return Ok(());
     }
@@ -155,11 +152,8 @@ pub fn columns(reducer: &Reducer) -> Result<(), Failed> {
             let few = if shape[1].max(shape[2]) <= 40 { 1 } else { 4 };
             let first = drawn((class, shape)) as usize;
             for dtype in types(turn).into_iter().cycle().skip(first % 4).take(few) {
-                let mut all = ways(dtype, &shape, 1, turn)?;
-                let problem = match first / 4 % 2 {
-                    0 => all.swap_remove(0),
-                    _ => all.swap_remove(2),
-                };
+                let index_or_value = first / 4 % 2 * 2;
+                let problem = ways(dtype, &shape, 1, turn)?.swap_remove(index_or_value);
                 if takes(&reducer, ("columns", class), &problem) {
                     check_all(&reducer, &[problem], shape)?;
                 }
@@ -285,16 +279,14 @@ pub fn spots(reducer: &Reducer) -> Result<(), Failed> {
             };
             for (shape, rows) in [([N, N, 1], true), ([1, N, N], false)] {
                 if let Some(problem) = index(shape)? {
-                    let data = std::iter::once(diagonal(dtype, [N, N], rows));
-                    check_data(&sliced, &problem, 0, data)?;
+                    same(&sliced, &problem, &[&diagonal(dtype, [N, N], rows)], 0)?;
                 }
             }
             // Segments of every kind side by side: a slice that ends late would take elements
             // of the next one.
             let shape = [kinds, N, 1];
             if let Some(problem) = index(shape)? {
-                let data = std::iter::once(tensor(dtype, shape, turn));
-                check_data(&sliced, &problem, 0, data)?;
+                same(&sliced, &problem, &[&tensor(dtype, shape, turn)], 0)?;
             }
             for shape in [[1, 70_003, 1], [1, 9001, 8]] {
                 if let Some(problem) = index(shape)? {
@@ -325,7 +317,7 @@ pub fn worst_columns(reducer: &Reducer) -> Result<(), Failed> {
                     let mut data = worst(dtype, order, [3, 2 * len * inner]);
                     let third = data.len() / 3;
                     let data = data.split_off(2 * third);
-                    check_data(&reducer, &problem, offset, std::iter::once(data))?;
+                    same(&reducer, &problem, &[&data], offset)?;
                 }
             }
         }
@@ -353,7 +345,7 @@ pub fn long_segments(reducer: &Reducer) -> Result<(), Failed> {
         for last in [false, true] {
             let problem = Problem::arg_min(DType::U16, &shape.map(|n| n as u64), axis)?;
             let problem = problem.select_last_index(last);
-            check_data(&reducer, &problem, 0, std::iter::once(bytes.clone()))?;
+            same(&reducer, &problem, &[&bytes], 0)?;
         }
     }
     Ok(())

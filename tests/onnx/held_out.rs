@@ -47,7 +47,7 @@ impl Sketch {
             }
             false => vec![reduction_shape(n, op.is_index())],
         };
-        let input_since = if op == Op::ReduceSum { 13 } else { 18 };
+        let input_since = axes_input_since(op);
         let rank = shapes[0].len();
         let switch = |n: &mut Bits, legal: bool| (legal && n.chance(2)).then(|| n.chance(2));
         let mut sketch = Sketch {

@@ -23,7 +23,6 @@ fn survive(bytes: &[u8], inputs: &[Tensor]) {
         return;
     };
     let inputs: Vec<Option<Tensor>> = inputs.iter().cloned().map(Some).collect();
-    let given: usize = inputs.iter().flatten().map(|t| t.bytes().len()).sum();
     let result = model.run(&inputs, |problem, data| {
         let wanted: u64 = problem.outputs().iter().map(|o| o.bytes()).sum();
         // Only a mutated initializer could ask for more, by broadcasting.
@@ -34,11 +33,7 @@ fn survive(bytes: &[u8], inputs: &[Tensor]) {
     });
     match result {
         Ok(outputs) => outputs.iter().for_each(|output| {
-            assert_eq!(
-                Tensor::decode(&output.encode("y")).as_ref(),
-                Ok(output),
-                "{given}"
-            );
+            assert_eq!(Tensor::decode(&output.encode("y")).as_ref(), Ok(output));
         }),
         Err(RunError::Evaluate(Some(error))) => panic!("a model posed an unfit problem: {error}"),
         Err(error) => assert!(!matches!(
@@ -63,14 +58,6 @@ proptest! {
             bytes[at] = byte;
         }
         survive(&bytes, inputs);
-    }
-
-    #[test]
-    fn random_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        survive(&bytes, &[]);
-        if let Ok(tensor) = Tensor::decode(&bytes) {
-            prop_assert!(tensor.bytes().len() <= bytes.len() * 8);
-        }
     }
 
     #[test]

@@ -157,18 +157,12 @@ fn has_attribute(op: Op, opset: i64, attribute: &str) -> bool {
     match (op, attribute) {
         (Op::ArgMin | Op::ArgMax, "axis") => true,
         (Op::ArgMin | Op::ArgMax, "select_last_index") => opset >= 12,
-        (Op::ReduceMin | Op::ReduceMax, "axes") => opset < 18,
-        (Op::ReduceMin | Op::ReduceMax, "noop_with_empty_axes") => opset >= 18,
         (Op::Min | Op::Max, "consumed_inputs") => opset < 6,
         (Op::Min | Op::Max, _) => false,
         (_, "keepdims") => true,
-        (Op::ReduceSum, "axes") => opset < 13,
-        (Op::ReduceSum, "noop_with_empty_axes") => opset >= 13,
-        (Op::ReduceMean | Op::ReduceL1 | Op::ReduceL2 | Op::ReduceSumSquare, "axes") => opset < 18,
-        (
-            Op::ReduceMean | Op::ReduceL1 | Op::ReduceL2 | Op::ReduceSumSquare,
-            "noop_with_empty_axes",
-        ) => opset >= 18,
+        (Op::ArgMin | Op::ArgMax, _) => false,
+        (_, "axes") => opset < axes_input_since(op),
+        (_, "noop_with_empty_axes") => opset >= axes_input_since(op),
         _ => false,
     }
 }
@@ -383,10 +377,9 @@ fn axes_are_an_input_from_opset_18_and_of_reduce_sum_from_13() {
         .into_iter()
         .filter(|op| op.name().starts_with("Reduce"))
     {
-        let since = if op == Op::ReduceSum { 13 } else { 18 };
         for opset in 1..=NEWEST {
             let ran = attempt(op, opset, &[], &inputs);
-            if opset >= since {
+            if opset >= axes_input_since(op) {
                 assert_eq!(ran.unwrap(), zeros(F32, &[1, 3]));
             } else {
                 let refused = format!("{op} of opset {opset}: it takes one input, not 2");

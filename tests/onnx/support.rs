@@ -4,12 +4,18 @@ use prost::Message;
 use std::path::PathBuf;
 use wgreduce::onnx::proto::*;
 use wgreduce::onnx::{Model, OnnxError, RunError, Tensor};
-use wgreduce::{DType, Element, Op, Problem, ProblemError};
+pub use wgreduce::reference::evaluate;
+use wgreduce::{DType, Element, Op};
 
 /// The operators of ONNX that have one output: all but TopK.
 pub fn operators() -> Vec<Op> {
     let one = |op: &Op| op.is_in_onnx() && *op != Op::TopK;
     Op::ALL.into_iter().filter(one).collect()
+}
+
+/// The first opset in which a reduction takes its axes as an input, by the standard's text.
+pub fn axes_input_since(op: Op) -> i64 {
+    if op == Op::ReduceSum { 13 } else { 18 }
 }
 
 /// A tensor of typed elements.
@@ -178,11 +184,6 @@ pub fn run_with(proto: &ModelProto, inputs: &[Option<Tensor>]) -> Result<Vec<Ten
 /// What a refusal tells.
 pub fn told<T: std::fmt::Debug>(result: Result<T, OnnxError>) -> String {
     result.unwrap_err().to_string()
-}
-
-/// The reference, which also checks that the inputs fit the problem.
-pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, ProblemError> {
-    wgreduce::reference::evaluate(problem, inputs)
 }
 
 /// An empty folder for one test, inside the build's folder.

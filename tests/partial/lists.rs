@@ -1,8 +1,8 @@
 //! Partial results of TopK: lists.
 
 use super::{Outcome, merged, parts_of};
-use support::{Bits, tensor};
-use wgreduce::{DType, Element, IndexType, NanPolicy, Partial, PartialError, Problem, reference};
+use support::{Bits, tensor, top_problem};
+use wgreduce::{DType, Element, Partial, PartialError, Problem, reference};
 
 /// Parts of TopK, which may have fewer elements than are wanted of the whole.
 #[test]
@@ -16,11 +16,7 @@ fn parts_of_top_k_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
             let input = tensor(dtype, shape, seed as u64);
             for k in [0, 1, 4, 19, shape[1] - 1, shape[1]] {
                 let way = bits.draw();
-                let top = |own: &[u64]| {
-                    let nan = [NanPolicy::Propagate, NanPolicy::Ignore][(way / 2 % 2) as usize];
-                    let problem = Problem::top_k(dtype, own, 1, k)?.index_type(IndexType::U32);
-                    Ok(problem.largest(way.is_multiple_of(2)).nan(nan))
-                };
+                let top = |own: &[u64]| top_problem(dtype, own, 1, k, way);
                 let whole = top(&shape)?;
                 let cuts = support::cuts(shape[1], 1 + way / 4 % 6, &mut bits);
                 let parts = parts_of(shape, &cuts, &input, top)?;

@@ -2,7 +2,7 @@
 
 use super::{Outcome, merged, parts_of};
 use num_bigint::BigInt;
-use support::{Bits, SUMMANDS, bytes, float_bits, sum_of, sum_problem, summands, summed};
+use support::{Bits, SUMMANDS, bytes, float_bits, problem_of, sum_problem, summands, summed};
 use wgreduce::unstable::Sum;
 use wgreduce::{Class, DType, Element, NanPolicy, Op, Partial, PartialError, Problem, reference};
 
@@ -63,7 +63,7 @@ fn special_elements_of_parts_meet_as_those_of_the_whole() -> Outcome {
 /// No sum produces these bytes.
 #[test]
 fn partial_sums_that_cannot_be_are_refused() -> Outcome {
-    let problem = sum_of(Op::ReduceMean, DType::F32, &[3], &[])?.nan(NanPolicy::Ignore);
+    let problem = problem_of(Op::ReduceMean, DType::F32, &[3], &[])?.nan(NanPolicy::Ignore);
     let problem = problem.keepdims(false);
     let input = f32::bytes(&[1.0, 2.0, 3.0]).to_vec();
     let good = Partial::from_reference(&problem, 0, &input)?.to_bytes();
@@ -97,10 +97,10 @@ fn sums_beyond_what_their_elements_can_have_are_refused() -> Outcome {
     const FLAGS: &str = "flags of a partial sum";
     let (ones, with_nan) = (f32::bytes(&[1.0, 1.0]), f32::bytes(&[1.0, f32::NAN]));
     let both = f32::bytes(&[f32::INFINITY, f32::NEG_INFINITY]);
-    let float = |op: Op| sum_of(op, DType::F32, &[2], &[]);
+    let float = |op: Op| problem_of(op, DType::F32, &[2], &[]);
     let ignoring = |op| float(op).map(|problem| problem.nan(NanPolicy::Ignore));
-    let byte = |op| sum_of(op, DType::I8, &[1], &[]);
-    let short = |op| sum_of(op, DType::I8, &[2], &[]);
+    let byte = |op| problem_of(op, DType::I8, &[1], &[]);
+    let short = |op| problem_of(op, DType::I8, &[2], &[]);
     // After the flags a mean that ignores NaNs has three digits of a count; a float32's sum has 15 digits, the last with a sign, and
     // its square's 28.
     let cases = [
@@ -152,8 +152,12 @@ fn sums_beyond_what_their_elements_can_have_are_refused() -> Outcome {
         }
     }
     // A sum of bool, and an integer that is the mean of nothing.
-    let sum = Partial::from_reference(&sum_of(Op::ReduceSum, DType::U8, &[2], &[])?, 0, &[1, 2])?;
-    let empty = Partial::from_reference(&sum_of(Op::ReduceSum, DType::U8, &[0], &[])?, 0, &[])?;
+    let sum = Partial::from_reference(
+        &problem_of(Op::ReduceSum, DType::U8, &[2], &[])?,
+        0,
+        &[1, 2],
+    )?;
+    let empty = Partial::from_reference(&problem_of(Op::ReduceSum, DType::U8, &[0], &[])?, 0, &[])?;
     for (partial, at, to, what) in [(sum, 6, 9, "element type"), (empty, 5, 7, "flag")] {
         let mut bytes = partial.to_bytes();
         assert!(Partial::from_bytes(&bytes).is_ok());

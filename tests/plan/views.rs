@@ -1,10 +1,11 @@
 //! Plans of strided views: which of them are contiguous, and runs on the host interpreter.
 
-use super::grid::{Break, check, devices, refused};
+use super::grid::{Break, check, devices, reduction, refused};
 use super::memory::limits;
 use super::{fake, walks};
 use proptest::prelude::*;
-use support::grid::{SIZES, class, variants, views};
+use proptest::sample::Index;
+use support::grid::{SIZES, class, views};
 use support::taken;
 use wgreduce::unstable::{Accumulator, Slot};
 use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem};
@@ -34,30 +35,21 @@ pub fn any_view() -> impl Strategy<Value = Problem> {
     let few = |dims: &Vec<(u64, i64)>| dims.iter().map(|d| d.0).product::<u64>() <= 1500;
     let dtype = prop::sample::select(DType::ALL.to_vec());
     let dims = dims.prop_filter("small", few);
-    (
-        dims,
-        dtype,
-        any::<u8>(),
-        any::<prop::sample::Index>(),
-        0u64..9,
-    )
-        .prop_filter_map("a valid problem", |(dims, dtype, bits, axis, more)| {
+    (dims, dtype, any::<u8>(), any::<Index>(), 0u64..9).prop_filter_map(
+        "a valid problem",
+        |(dims, dtype, bits, axis, more)| {
             let (shape, strides): (Vec<u64>, Vec<i64>) = dims.into_iter().unzip();
-            let ways = shape.iter().zip(&strides);
-            let back: i64 = ways.map(|(&n, &s)| -((n as i64 - 1) * s).min(0)).sum();
-            let problem = if bits & 3 == 0 && !shape.is_empty() {
-                let axis = axis.index(shape.len()) as i64;
-                let mut all = variants(dtype, &shape, axis).ok()?;
-                all.push(Problem::extremes(dtype, &shape, axis).ok()?);
-                let at = usize::from(bits >> 2) % all.len();
-                all.into_iter().nth(at)?
-            } else {
-                let dims = 0..shape.len() as i64;
-                let axes: Vec<i64> = dims.filter(|d| bits >> (2 + d) & 1 == 1).collect();
-                Problem::reduce_min(dtype, &shape, &axes).ok()?
-            };
-            Some(problem.strided(0, &strides, back as u64 + more))
-        })
+            let problem = reduction(dtype, &shape, bits, axis)?;
+            Some(problem.strided(0, &strides, back(&shape, &strides) + more))
+        },
+    )
+}
+
+/// How far a view reaches back from its first element.
+fn back(shape: &[u64], strides: &[i64]) -> u64 {
+    let ways = shape.iter().zip(strides);
+    let back: i64 = ways.map(|(&n, &s)| -((n as i64 - 1) * s).min(0)).sum();
+    back as u64
 }
 
 /// Min of a view and a tensor, or of two views.
@@ -72,11 +64,6 @@ pub fn any_pair() -> impl Strategy<Value = Problem> {
         let other: Vec<u64> = dims.iter().map(|d| if d.1 { d.0 } else { 1 }).collect();
         let strides: Vec<i64> = dims.iter().map(|d| d.2).collect();
         let short: Vec<i64> = dims.iter().map(|d| 8 * d.3).collect();
-        let back = |shape: &[u64], strides: &[i64]| -> u64 {
-            let ways = shape.iter().zip(strides);
-            let back: i64 = ways.map(|(&n, &s)| -((n as i64 - 1) * s).min(0)).sum();
-            back as u64
-        };
         let problem = Problem::min(dtype, &[&whole, &other]).expect("a problem");
         let first = back(&whole, &strides) + more;
         let problem = problem.strided(0, &strides, first);

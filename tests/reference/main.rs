@@ -12,7 +12,7 @@ mod shapes;
 mod sums;
 mod verify;
 
-use support::{bytes, float_bits, limits};
+use support::{POLICIES, bytes, float_bits, limits, problem_of};
 use wgreduce::reference::evaluate;
 use wgreduce::{DType, NanPolicy, Op, Problem, ProblemError};
 
@@ -55,7 +55,6 @@ impl Float {
 }
 
 const VALUE_OPS: [Op; 4] = [Op::ReduceMin, Op::ReduceMax, Op::Min, Op::Max];
-const POLICIES: [NanPolicy; 2] = [NanPolicy::Propagate, NanPolicy::Ignore];
 
 fn to_bytes(dtype: DType, bits: &[u64]) -> Vec<u8> {
     bytes(dtype, bits.iter().copied())
@@ -82,20 +81,6 @@ fn run(problem: Made, inputs: &[&[u64]]) -> Vec<Vec<u64>> {
     pairs.map(|(o, r)| to_bits(o.dtype, r)).collect()
 }
 
-fn reduce(op: Op, dtype: DType, shape: &[u64], axes: &[i64]) -> Made {
-    match op.is_max() {
-        true => Problem::reduce_max(dtype, shape, axes),
-        false => Problem::reduce_min(dtype, shape, axes),
-    }
-}
-
-fn arg(op: Op, dtype: DType, shape: &[u64], axis: i64) -> Made {
-    match op.is_max() {
-        true => Problem::arg_max(dtype, shape, axis),
-        false => Problem::arg_min(dtype, shape, axis),
-    }
-}
-
 fn elementwise(op: Op, dtype: DType, shapes: &[Vec<u64>]) -> Made {
     match op.is_max() {
         true => Problem::max(dtype, shapes),
@@ -110,14 +95,14 @@ fn value(op: Op, dtype: DType, nan: NanPolicy, set: &[u64]) -> u64 {
         let inputs: Vec<&[u64]> = set.chunks(1).collect();
         return run(problem, &inputs)[0][0];
     }
-    let problem = reduce(op, dtype, &[set.len() as u64], &[0]).map(|p| p.nan(nan));
+    let problem = problem_of(op, dtype, &[set.len() as u64], &[0]).map(|p| p.nan(nan));
     run(problem, &[set])[0][0]
 }
 
 /// The first and the last index of the extreme of a row.
 fn ends(op: Op, dtype: DType, nan: NanPolicy, row: &[u64]) -> [u64; 2] {
     [false, true].map(|last| {
-        let problem = arg(op, dtype, &[row.len() as u64], 0);
+        let problem = problem_of(op, dtype, &[row.len() as u64], &[0]);
         let problem = problem.map(|p| p.nan(nan).select_last_index(last));
         run(problem, &[row])[0][0]
     })

@@ -1,6 +1,6 @@
 //! The effect of a NaN on values, indices and copies, under both policies.
 
-use super::{POLICIES, VALUE_OPS, each_float, elementwise, ends, limits, reduce, run, value};
+use super::{POLICIES, VALUE_OPS, each_float, ends, limits, problem_of, run, value};
 use wgreduce::{DType, NanPolicy, Op, Problem};
 
 #[test]
@@ -61,11 +61,11 @@ fn one_nan_becomes_canonical_in_a_reduction_of_length_1_and_at_rank_0() {
         for nan in float.nans() {
             for policy in POLICIES {
                 for shape in [&[][..], &[1], &[1, 1]] {
-                    let problem = reduce(op, float.dtype, shape, &[]).map(|p| p.nan(policy));
+                    let problem = problem_of(op, float.dtype, shape, &[]).map(|p| p.nan(policy));
                     assert_eq!(run(problem, &[&[nan]]), [[float.nan]]);
                 }
                 // Also if only one of two axes is reduced.
-                let problem = reduce(op, float.dtype, &[2, 1], &[1]).map(|p| p.nan(policy));
+                let problem = problem_of(op, float.dtype, &[2, 1], &[1]).map(|p| p.nan(policy));
                 assert_eq!(run(problem, &[&[nan, 0]]), [[float.nan, 0]]);
             }
         }
@@ -76,10 +76,8 @@ fn one_nan_becomes_canonical_in_a_reduction_of_length_1_and_at_rank_0() {
 fn a_noop_and_min_or_max_of_one_input_copy_bits() {
     for (float, op) in each_float(&VALUE_OPS) {
         let nans = float.nans();
-        let problem = match op.is_elementwise() {
-            true => elementwise(op, float.dtype, &[vec![5]]),
-            false => reduce(op, float.dtype, &[5], &[]).map(|p| p.noop_with_empty_axes(true)),
-        };
+        let problem = problem_of(op, float.dtype, &[5], &[]);
+        let problem = problem.map(|p| p.noop_with_empty_axes(!op.is_elementwise()));
         assert_eq!(run(problem, &[&nans]), [nans]);
     }
     let noop = Problem::reduce_max(DType::Bool, &[3], &[]).unwrap();

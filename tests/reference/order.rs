@@ -1,6 +1,6 @@
 //! Which element wins: zeros, ties, and every type over its full width.
 
-use super::{FLOATS, Float, POLICIES, VALUE_OPS, arg, each_float, ends, limits, run, value};
+use super::{FLOATS, Float, POLICIES, VALUE_OPS, each_float, ends, limits, problem_of, run, value};
 use wgreduce::{DType, NanPolicy, Op, Problem};
 
 #[test]
@@ -40,7 +40,7 @@ fn ties_go_to_the_lowest_index_or_to_the_highest_on_request() {
             // The same down the columns of a matrix, whose second column is reversed.
             let columns: Vec<u64> = (0..6).flat_map(|i| [row[i], row[5 - i]]).collect();
             for (last, expected) in [(false, [1, 1]), (true, [4, 4])] {
-                let problem = arg(op, dtype, &[6, 2], -2);
+                let problem = problem_of(op, dtype, &[6, 2], &[-2]);
                 let problem = problem.map(|p| p.select_last_index(last));
                 assert_eq!(run(problem, &[&columns]), [expected], "{op} {dtype}");
             }
@@ -54,7 +54,7 @@ fn the_fused_value_is_the_bits_of_the_element_at_the_index() {
         let [_, _, nan, _, other] = float.nans();
         let minus = float.sign;
         let fused = |last| {
-            let problem = arg(op, float.dtype, &[3, 2], 1).map(|p| p.with_values(true));
+            let problem = problem_of(op, float.dtype, &[3, 2], &[1]).map(|p| p.with_values(true));
             let problem = problem.map(|p| p.select_last_index(last));
             run(problem, &[&[nan, other, 0, minus, minus, 0]])
         };
@@ -91,7 +91,7 @@ fn the_fused_value_of_only_ignored_nan_is_the_nan_at_the_index() {
     for (float, op) in each_float(&[Op::ArgMin, Op::ArgMax]) {
         let [_, a, b, _, _] = float.nans();
         for (last, expected) in [(false, [[0], [a]]), (true, [[1], [b]])] {
-            let problem = arg(op, float.dtype, &[2], 0).map(|p| p.with_values(true));
+            let problem = problem_of(op, float.dtype, &[2], &[0]).map(|p| p.with_values(true));
             let problem = problem.map(|p| p.nan(NanPolicy::Ignore).select_last_index(last));
             assert_eq!(run(problem, &[&[a, b]]), expected);
         }

@@ -4,7 +4,7 @@ use super::{to_bits, to_bytes};
 use support::exact::cancelling;
 use support::oracle::answers;
 use support::views::VIEWS;
-use support::{Bits, extremes, index_problem, mixed, sum_of, tensor, value_problem};
+use support::{Bits, extremes, index_problem, mixed, problem_of, tensor, value_problem};
 use wgreduce::{DType, NanPolicy, Op, Problem, reference};
 use xsum::Xsum;
 
@@ -41,7 +41,7 @@ fn the_reference_gives_what_the_oracle_gives() {
 /// All five sums of a type.
 fn sums(dtype: DType, shape: &[u64], axes: &[i64]) -> Vec<Problem> {
     let ops = Op::SUMS.into_iter().filter(move |_| dtype != DType::Bool);
-    let made = ops.map(|op| sum_of(op, dtype, shape, axes));
+    let made = ops.map(|op| problem_of(op, dtype, shape, axes));
     made.collect::<Result<_, _>>().expect("problems")
 }
 
@@ -94,7 +94,7 @@ fn sums_of_float64_are_those_of_xsum() {
             let row: Vec<f64> = row.into_iter().map(f64::from_bits).collect();
             let mut other = xsum::XsumAuto::new();
             other.add_list(&row);
-            let problem = sum_of(Op::ReduceSum, DType::F64, &[n as u64], &[]);
+            let problem = problem_of(Op::ReduceSum, DType::F64, &[n as u64], &[]);
             let data = bytemuck::cast_slice(&row);
             let sum = reference::evaluate(&problem.expect("a problem"), &[data]);
             let sum = sum.expect("a sum").swap_remove(0);

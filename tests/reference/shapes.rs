@@ -1,7 +1,7 @@
 //! Shapes and types of results: sets without elements, dimensions of 0, scalars, views, scattered axes, broadcast
 //! inputs, the types of outputs; and inputs that do not fit.
 
-use super::{FLOATS, Float, VALUE_OPS, arg, limits, reduce, run, to_bytes, value};
+use super::{FLOATS, Float, VALUE_OPS, limits, problem_of, run, to_bytes, value};
 use wgreduce::reference::evaluate;
 use wgreduce::{DType, IndexType, NanPolicy, Op, Problem, ProblemError};
 
@@ -78,14 +78,17 @@ fn a_zero_sized_dimension_that_is_kept_gives_an_empty_output() {
     let empty: [u64; 0] = [];
     for dtype in DType::ALL {
         assert_eq!(
-            run(reduce(Op::ReduceMin, dtype, &[0, 3], &[1]), &[&[]]),
+            run(problem_of(Op::ReduceMin, dtype, &[0, 3], &[1]), &[&[]]),
             [empty]
         );
         assert_eq!(
-            run(reduce(Op::ReduceMax, dtype, &[2, 0, 0], &[0, 1]), &[&[]]),
+            run(
+                problem_of(Op::ReduceMax, dtype, &[2, 0, 0], &[0, 1]),
+                &[&[]]
+            ),
             [empty]
         );
-        let problem = arg(Op::ArgMax, dtype, &[3, 0], 0).map(|p| p.with_values(true));
+        let problem = problem_of(Op::ArgMax, dtype, &[3, 0], &[0]).map(|p| p.with_values(true));
         assert_eq!(run(problem, &[&[]]), [empty, empty]);
         let problem = Problem::min(dtype, &[&[0, 3][..], &[1], &[1, 1]]);
         assert_eq!(run(problem, &[&[], &[1], &[1]]), [empty]);
@@ -115,12 +118,12 @@ fn a_scalar_reduces_to_itself_and_its_index_is_0() {
     for dtype in DType::ALL {
         let (_, hi) = limits(dtype);
         for op in [Op::ReduceMin, Op::ReduceMax] {
-            assert_eq!(run(reduce(op, dtype, &[], &[]), &[&[hi]]), [[hi]]);
+            assert_eq!(run(problem_of(op, dtype, &[], &[]), &[&[hi]]), [[hi]]);
         }
         for axis in [0, -1] {
             for op in [Op::ArgMin, Op::ArgMax] {
                 for last in [false, true] {
-                    let problem = arg(op, dtype, &[], axis).map(|p| p.with_values(true));
+                    let problem = problem_of(op, dtype, &[], &[axis]).map(|p| p.with_values(true));
                     let problem = problem.map(|p| p.select_last_index(last));
                     assert_eq!(run(problem, &[&[hi]]), [[0], [hi]]);
                 }

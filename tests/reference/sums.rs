@@ -4,7 +4,7 @@ use super::{FLOATS, Float, POLICIES, limits, run};
 use NanPolicy::{Ignore, Propagate};
 use Op::{ReduceL1, ReduceL2, ReduceMean, ReduceSum, ReduceSumSquare};
 use half::{bf16, f16};
-use support::sum_of;
+use support::problem_of;
 use wgreduce::{Class, DType, NanPolicy, Op, ProblemError};
 
 const INTEGERS: [DType; 8] = [
@@ -20,7 +20,7 @@ const INTEGERS: [DType; 8] = [
 
 /// The result of a row.
 fn of(op: Op, dtype: DType, nan: NanPolicy, row: &[u64]) -> u64 {
-    let problem = sum_of(op, dtype, &[row.len() as u64], &[0]).map(|p| p.nan(nan));
+    let problem = problem_of(op, dtype, &[row.len() as u64], &[0]).map(|p| p.nan(nan));
     run(problem, &[row])[0][0]
 }
 
@@ -260,7 +260,7 @@ fn ones_beyond_what_the_type_counts_are_counted() {
     ] {
         // One element, repeated.
         let problem = |op| {
-            let problem = sum_of(op, DType::F32, &[n], &[0]);
+            let problem = problem_of(op, DType::F32, &[n], &[0]);
             problem.map(|p| p.strided(0, &[0], 0))
         };
         let one = [u64::from(1f32.to_bits())];
@@ -274,10 +274,10 @@ fn ones_beyond_what_the_type_counts_are_counted() {
         (DType::BF16, 0x3f80, 0x4789),
         (DType::U16, 1, 4464),
     ] {
-        let problem = sum_of(ReduceSum, dtype, &[70_000], &[0]).map(|p| p.strided(0, &[0], 0));
+        let problem = problem_of(ReduceSum, dtype, &[70_000], &[0]).map(|p| p.strided(0, &[0], 0));
         // 70,000 is infinite in float16, 70,144 in bfloat16, and wraps to 4464 in uint16.
         assert_eq!(run(problem, &[&[one]])[0][0], expected, "{dtype}");
-        let problem = sum_of(ReduceMean, dtype, &[70_000], &[0]).map(|p| p.strided(0, &[0], 0));
+        let problem = problem_of(ReduceMean, dtype, &[70_000], &[0]).map(|p| p.strided(0, &[0], 0));
         let mean = if dtype == DType::U16 { 0 } else { one };
         assert_eq!(run(problem, &[&[one]])[0][0], mean, "{dtype}");
     }
@@ -459,16 +459,16 @@ fn of_nothing_the_sums_are_zero_and_the_mean_is_none() {
     }
     for dtype in INTEGERS {
         for op in Op::SUMS.into_iter().filter(|&op| op != ReduceMean) {
-            let problem = sum_of(op, dtype, &[2, 0, 2], &[1]);
+            let problem = problem_of(op, dtype, &[2, 0, 2], &[1]);
             assert_eq!(run(problem, &[&[]]), [[0; 4]]);
         }
         let (axis, op, shape) = (-2, ReduceMean, vec![2, 0, 2]);
-        let refused = sum_of(op, dtype, &shape, &[0, axis]);
+        let refused = problem_of(op, dtype, &shape, &[0, axis]);
         let error = ProblemError::EmptyAxis { op, axis, shape };
         assert!(error.to_string().ends_with("no element to average"));
         assert_eq!(refused, Err(error));
         // A result without elements needs no input.
-        let problem = sum_of(op, dtype, &[2, 0, 2], &[0]);
+        let problem = problem_of(op, dtype, &[2, 0, 2], &[0]);
         assert_eq!(run(problem, &[&[]]), [[0; 0]]);
     }
 }
@@ -478,7 +478,7 @@ fn of_nothing_the_sums_are_zero_and_the_mean_is_none() {
 #[test]
 fn without_a_reduction_each_element_is_its_own() {
     let noop = |op, dtype, row: &[u64]| {
-        let problem = sum_of(op, dtype, &[row.len() as u64, 1], &[]);
+        let problem = problem_of(op, dtype, &[row.len() as u64, 1], &[]);
         let problem = problem.map(|p| p.keepdims(false).noop_with_empty_axes(true));
         let problem = problem.unwrap();
         assert_eq!(problem.outputs()[0].shape, [row.len() as u64, 1]);
@@ -515,7 +515,7 @@ fn without_a_reduction_each_element_is_its_own() {
         assert_eq!(noop(ReduceSumSquare, dtype, &row), [0, 1, 9]);
     }
     // With axes, the option has no effect.
-    let given = sum_of(ReduceSum, DType::I32, &[3], &[0]).map(|p| p.noop_with_empty_axes(true));
+    let given = problem_of(ReduceSum, DType::I32, &[3], &[0]).map(|p| p.noop_with_empty_axes(true));
     assert_eq!(run(given, &[&[1, 2, 3]]), [[6]]);
 }
 
@@ -525,7 +525,8 @@ fn without_a_reduction_each_element_is_its_own() {
 fn sums_go_over_any_axes() {
     let data: Vec<u64> = (0..24).collect();
     let sum = |axes: &[i64], keepdims| {
-        let problem = sum_of(ReduceSum, DType::I32, &[2, 3, 4], axes).map(|p| p.keepdims(keepdims));
+        let problem =
+            problem_of(ReduceSum, DType::I32, &[2, 3, 4], axes).map(|p| p.keepdims(keepdims));
         let problem = problem.unwrap();
         let shape = problem.outputs()[0].shape.clone();
         (shape, run(Ok(problem), &[&data]).swap_remove(0))
@@ -539,7 +540,7 @@ fn sums_go_over_any_axes() {
     assert_eq!(sum(&[0, -1], true), (vec![1, 3, 1], vec![60, 92, 124]));
     // A scalar is its own sum.
     for op in Op::SUMS {
-        let one = sum_of(op, DType::U8, &[], &[]);
+        let one = problem_of(op, DType::U8, &[], &[]);
         assert_eq!(run(one, &[&[1]]), [[1]]);
     }
 }
@@ -547,14 +548,14 @@ fn sums_go_over_any_axes() {
 #[test]
 fn a_repeated_element_counts_every_time() {
     let row = |op| {
-        let problem = sum_of(op, DType::I16, &[2, 5], &[1]);
+        let problem = problem_of(op, DType::I16, &[2, 5], &[1]);
         run(problem.map(|p| p.strided(0, &[1, 0], 1)), &[&[9, 2, 4]]).swap_remove(0)
     };
     assert_eq!(row(ReduceSum), [10, 20]);
     assert_eq!(row(ReduceMean), [2, 4]);
     assert_eq!(row(ReduceSumSquare), [20, 80]);
     // Overlapping rows, backwards.
-    let problem = sum_of(ReduceSum, DType::I16, &[3, 2], &[1]);
+    let problem = problem_of(ReduceSum, DType::I16, &[3, 2], &[1]);
     let problem = problem.map(|p| p.strided(0, &[-1, 1], 2));
     assert_eq!(run(problem, &[&[1, 10, 100, 1000]]), [[1100, 110, 11]]);
 }
@@ -569,6 +570,6 @@ fn truth_values_have_no_sum() {
                 .to_string()
                 .starts_with(&format!("{op} takes no bool"))
         );
-        assert_eq!(sum_of(op, dtype, &[2], &[0]), Err(error));
+        assert_eq!(problem_of(op, dtype, &[2], &[0]), Err(error));
     }
 }

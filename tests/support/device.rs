@@ -1,13 +1,16 @@
 //! The comparison of a device with the reference, byte for byte.
 
 use crate::grid;
+use std::ops::Range;
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
 use wgreduce::{
-    BoundReduction, BufferSplits, Buffers, Problem, Reducer, Reduction, Tuning, reference,
+    BoundReduction, BufferSplits, Buffers, Problem, Reducer, Reduction, Tensor, Tuning, reference,
 };
 
 /// The byte that fills outputs before every run, and the guards around them.
 const POISON: u8 = 0xa5;
+/// Bytes before and after an output.
+const GUARD: u64 = 16;
 
 /// The same device with a changed tuning.
 pub fn tuned(reducer: &Reducer, change: impl FnOnce(&mut Tuning)) -> Reducer {
@@ -22,30 +25,7 @@ pub fn differs(
     inputs: &[&[u8]],
     offset: u64,
 ) -> Option<String> {
-    let reduction = match reducer.prepare_blocking(problem) {
-        Ok(reduction) => reduction,
-        Err(e) => return Some(format!("{problem}: {e}")),
-    };
-    reduction_differs(reducer, &reduction, inputs, offset)
-}
-
-/// [`differs`] with a prepared reduction, for many inputs.
-pub fn reduction_differs(
-    reducer: &Reducer,
-    reduction: &Reduction,
-    inputs: &[&[u8]],
-    offset: u64,
-) -> Option<String> {
-    let problem = reduction.problem();
-    let runs = match run_bound(reducer, reduction, inputs, offset) {
-        Ok(runs) => runs,
-        Err(e) => return Some(format!("{problem}: {e}")),
-    };
-    let difference = runs_differ(problem, inputs, &runs)?;
-    Some(format!(
-        "{problem}: {difference}; plan {}",
-        reduction.plan()
-    ))
+    differs_in_pieces(reducer, problem, inputs, &BufferSplits::default(), offset)
 }
 
 /// [`differs`] with tensors of several buffers, in each of which the data begins `offset` bytes in.
@@ -56,11 +36,35 @@ pub fn differs_in_pieces(
     cuts: &BufferSplits,
     offset: u64,
 ) -> Option<String> {
-    let difference = match run_in_pieces(reducer, problem, inputs, cuts, offset) {
+    match reducer.prepare_blocking(problem) {
+        Ok(reduction) => bound_differs(reducer, &reduction, inputs, cuts, offset),
+        Err(e) => Some(format!("{problem}: {e}")),
+    }
+}
+
+/// [`differs`] with a prepared reduction, for many inputs.
+pub fn reduction_differs(
+    reducer: &Reducer,
+    reduction: &Reduction,
+    inputs: &[&[u8]],
+    offset: u64,
+) -> Option<String> {
+    bound_differs(reducer, reduction, inputs, &BufferSplits::default(), offset)
+}
+
+fn bound_differs(
+    reducer: &Reducer,
+    reduction: &Reduction,
+    inputs: &[&[u8]],
+    cuts: &BufferSplits,
+    offset: u64,
+) -> Option<String> {
+    let (problem, plan) = (reduction.problem(), reduction.plan());
+    let difference = match run_bound(reducer, reduction, inputs, cuts, offset) {
         Ok(runs) => runs_differ(problem, inputs, &runs)?,
         Err(e) => e,
     };
-    Some(format!("{problem} cut at {cuts:?}: {difference}"))
+    Some(format!("{problem}: {difference}; {cuts:?}, plan {plan}"))
 }
 
 /// Compares the first run with the reference, and each later run with the first.
@@ -85,8 +89,8 @@ struct Guarded {
 
 impl Guarded {
     /// A poisoned buffer that ends a guard's length after the part, in whole words.
-    fn new(reducer: &Reducer, begin: u64, bytes: u64, guard: u64) -> Guarded {
-        let size = (begin + bytes + guard).next_multiple_of(4);
+    fn new(reducer: &Reducer, begin: u64, bytes: u64) -> Guarded {
+        let size = (begin + bytes + GUARD).next_multiple_of(4);
         let storage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         let map = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
         let guarded = Guarded {
@@ -184,36 +188,48 @@ fn run(
     targets.iter().map(whole).collect()
 }
 
-/// The outputs of three runs from data `offset` bytes into a buffer: two with the library's scratch, which is dirty in
-/// the second, and one with the caller's scratch and its parts submitted one by one.
+/// The outputs of three runs from data `offset` bytes into its buffers, which are as many as the cuts make: two with the
+/// library's scratch, which is dirty in the second, and one with the caller's scratch and its parts submitted one by one.
 fn run_bound(
     reducer: &Reducer,
     reduction: &Reduction,
     inputs: &[&[u8]],
+    cuts: &BufferSplits,
     offset: u64,
 ) -> Result<Vec<Vec<Vec<u8>>>, String> {
-    let source = |data: &&[u8]| source(reducer, data, offset);
-    let sources: Vec<wgpu::Buffer> = inputs.iter().map(source).collect();
-    // The slice lies between two guards. Without an offset all data begins at a vec4, and plans may rely on it.
-    let guard = match offset {
-        0 => 16,
-        _ => offset.next_multiple_of(8),
-    };
-    let target = |o: wgreduce::Output| {
-        let begin = guard + offset / o.dtype.size() * o.dtype.size();
-        vec![Guarded::new(reducer, begin, o.bytes(), guard)]
-    };
-    let outputs = reduction.problem().outputs().into_iter();
-    let targets: Vec<Vec<Guarded>> = outputs.map(target).collect();
+    let problem = reduction.problem();
+    let sources = inputs.iter().enumerate().map(|(i, data)| {
+        let ranges = ranges(&cuts.inputs, i, problem.dtype().size(), data.len() as u64);
+        let piece = |r: Range<u64>| &data[r.start as usize..r.end as usize];
+        let pieces = ranges.into_iter().map(piece);
+        pieces
+            .map(|piece| (source(reducer, piece, offset), piece.len() as u64))
+            .collect::<Vec<_>>()
+    });
+    let sources: Vec<Vec<(wgpu::Buffer, u64)>> = sources.collect();
+    let targets = problem.outputs().into_iter().enumerate().map(|(i, o)| {
+        // Without an offset all data begins at a vec4, and plans may rely on it.
+        let begin = (GUARD + offset).next_multiple_of(o.dtype.size());
+        let ranges = ranges(&cuts.outputs, i, o.dtype.size(), o.bytes());
+        let target = |r: Range<u64>| Guarded::new(reducer, begin, r.end - r.start);
+        ranges.into_iter().map(target).collect::<Vec<_>>()
+    });
+    let targets: Vec<Vec<Guarded>> = targets.collect();
+    let sizes = reduction.scratch_sizes_in_pieces(cuts);
+    let sizes = sizes.map_err(|e| e.to_string())?.into_iter();
     let alignment = reducer.caps().offset_alignment;
-    let place = |bytes| Guarded::new(reducer, alignment, bytes, 16);
-    let placed: Vec<Guarded> = reduction.scratch_sizes().into_iter().map(place).collect();
-    let ins: Vec<_> = sources.iter().map(|b| b.slice(offset..).into()).collect();
-    // The caller's slices may be longer than the tensors.
+    let place = |bytes| Guarded::new(reducer, alignment, bytes);
+    let placed: Vec<Guarded> = sizes.map(place).collect();
+    let ins = sources.iter().map(|pieces| {
+        let pieces = pieces.iter();
+        slices(pieces.map(|(buffer, bytes)| (buffer, offset, *bytes)))
+    });
+    let ins: Vec<Vec<BufferSlice<'_>>> = ins.collect();
     let outs = targets
         .iter()
-        .map(|t| t[0].buffer.slice(t[0].begin..).into());
-    let outs: Vec<_> = outs.collect();
+        .map(|pieces| slices(pieces.iter().map(|g| (&g.buffer, g.begin, g.bytes))));
+    let outs: Vec<Vec<BufferSlice<'_>>> = outs.collect();
+    let (ins, outs) = (tensors(&ins), tensors(&outs));
     let scratch: Vec<_> = placed.iter().map(Guarded::slice).collect();
     let bound = |scratch| {
         let buffers = Buffers {
@@ -238,77 +254,27 @@ fn run_bound(
 }
 
 /// The byte ranges between cuts of a tensor.
-fn ranges(cuts: &[Vec<u64>], i: usize, size: u64, bytes: u64) -> Vec<std::ops::Range<u64>> {
+fn ranges(cuts: &[Vec<u64>], i: usize, size: u64, bytes: u64) -> Vec<Range<u64>> {
     let cuts = cuts.get(i).into_iter().flatten().map(|c| c * size);
     let ends: Vec<u64> = [0].into_iter().chain(cuts).chain([bytes]).collect();
     ends.windows(2).map(|w| w[0]..w[1]).collect()
 }
 
-/// The outputs of two runs on tensors in pieces, with the library's scratch and with the caller's, which is dirty.
-fn run_in_pieces(
-    reducer: &Reducer,
-    problem: &Problem,
-    inputs: &[&[u8]],
-    cuts: &BufferSplits,
-    offset: u64,
-) -> Result<Vec<Vec<Vec<u8>>>, String> {
-    let piece = |data: &[u8], range: std::ops::Range<u64>| {
-        source(
-            reducer,
-            &data[range.start as usize..range.end as usize],
-            offset,
-        )
-    };
-    let pieces = |(i, data): (usize, &&[u8])| {
-        let ranges = ranges(&cuts.inputs, i, problem.dtype().size(), data.len() as u64);
-        let pieces = ranges
-            .into_iter()
-            .map(|range| (piece(data, range.clone()), range));
-        pieces.collect::<Vec<_>>()
-    };
-    let sources: Vec<_> = inputs.iter().enumerate().map(pieces).collect();
-    let target = |(i, o): (usize, wgreduce::Output)| {
-        let ranges = ranges(&cuts.outputs, i, o.dtype.size(), o.bytes()).into_iter();
-        let guarded = |range: std::ops::Range<u64>| {
-            Guarded::new(reducer, offset, range.end - range.start, offset.max(8))
-        };
-        ranges.map(guarded).collect::<Vec<_>>()
-    };
-    let outputs = problem.outputs().into_iter().enumerate();
-    let targets: Vec<Vec<Guarded>> = outputs.map(target).collect();
-    let reduction = reducer
-        .prepare_blocking(problem)
-        .map_err(|e| e.to_string())?;
-    fn slice(offset: u64) -> impl Fn(&(wgpu::Buffer, std::ops::Range<u64>)) -> BufferSlice<'_> {
-        move |(buffer, range)| buffer.slice(offset..offset + (range.end - range.start))
-    }
-    let ins: Vec<Vec<_>> = sources
-        .iter()
-        .map(|s| s.iter().map(slice(offset)).collect())
-        .collect();
-    let outs = targets
-        .iter()
-        .map(|t| t.iter().map(Guarded::slice).collect());
-    let outs: Vec<Vec<_>> = outs.collect();
-    let sizes = reduction.scratch_sizes_in_pieces(cuts);
-    let sizes = sizes.map_err(|e| e.to_string())?.into_iter();
-    let alignment = reducer.caps().offset_alignment;
-    let placed: Vec<Guarded> = sizes
-        .map(|bytes| Guarded::new(reducer, alignment, bytes, 16))
-        .collect();
-    let scratch: Vec<_> = placed.iter().map(Guarded::slice).collect();
-    let once = |scratch| {
-        let bound = reduction.bind(Buffers {
-            inputs: &ins.iter().map(|s| s.as_slice().into()).collect::<Vec<_>>(),
-            outputs: &outs.iter().map(|s| s.as_slice().into()).collect::<Vec<_>>(),
-            scratch,
+/// The slices of a tensor's pieces: buffer, first byte and length of each. The last may be longer than the tensor.
+fn slices<'a>(pieces: impl Iterator<Item = (&'a wgpu::Buffer, u64, u64)>) -> Vec<BufferSlice<'a>> {
+    let mut pieces = pieces.peekable();
+    let mut slices = Vec::new();
+    while let Some((buffer, begin, bytes)) = pieces.next() {
+        slices.push(match pieces.peek() {
+            Some(_) => buffer.slice(begin..begin + bytes),
+            None => buffer.slice(begin..),
         });
-        let bound = bound.map_err(|e| e.to_string())?;
-        run(reducer, &targets, &placed, |submit| {
-            submit(&mut |e| bound.encode(e))
-        })
-    };
-    Ok(vec![once(None)?, once(Some(&scratch))?])
+    }
+    slices
+}
+
+fn tensors<'a>(all: &'a [Vec<BufferSlice<'a>>]) -> Vec<Tensor<'a>> {
+    all.iter().map(|slices| slices.as_slice().into()).collect()
 }
 
 /// A buffer that ends with the data, which begins `offset` bytes in.

@@ -3,6 +3,8 @@
 
 use crate::grid::{CLASSES, class, elementwise, reductions, variants, views};
 use crate::{catalogue, sum_problem};
+use naga::back::PipelineConstants;
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use std::collections::HashMap;
 use wgreduce::unstable::Kernel;
 use wgreduce::{BufferSplits, Caps, DType, IndexType, NanPolicy, Op, Plan, Problem};
@@ -17,6 +19,22 @@ pub fn source(kernel: &Kernel) -> Source {
         source.wgsl,
         constants.map(|(name, x)| (name, x as u64)).collect(),
     )
+}
+
+/// A text as naga reads it. No capabilities are given, so a kernel that uses an optional one is refused.
+pub fn module(text: &str) -> Result<(naga::Module, ModuleInfo), String> {
+    let module = naga::front::wgsl::parse_str(text).map_err(|e| e.emit_to_string(text))?;
+    let info = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module);
+    let info = info.map_err(|e| e.emit_to_string(text))?;
+    Ok((module, info))
+}
+
+/// The override values as naga takes them.
+pub fn constants((_, constants): &Source) -> PipelineConstants {
+    let constants = constants.iter();
+    constants
+        .map(|&(name, x)| (name.to_owned(), x as f64))
+        .collect()
 }
 
 /// The kernels of these element types on every device, each source once, in the order in which plans

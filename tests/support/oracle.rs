@@ -77,14 +77,15 @@ pub struct Question<'a> {
     pub copy: bool,
 }
 
+/// An element's value.
 #[derive(Clone, Copy)]
-enum Wide {
+pub enum Wide {
     Float(f64),
     Integer(i128),
 }
 
 impl Wide {
-    fn read(dtype: DType, bytes: &[u8]) -> Wide {
+    pub fn read(dtype: DType, bytes: &[u8]) -> Wide {
         fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
             bytes.try_into().unwrap()
         }
@@ -106,12 +107,12 @@ impl Wide {
         }
     }
 
-    fn is_nan(self) -> bool {
+    pub fn is_nan(self) -> bool {
         matches!(self, Wide::Float(v) if v.is_nan())
     }
 
     /// Whether it is smaller; with `signs`, -0 is smaller than +0.
-    fn below(self, other: Wide, signs: bool) -> bool {
+    pub fn below(self, other: Wide, signs: bool) -> bool {
         match (self, other) {
             (Wide::Float(a), Wide::Float(b)) if a == 0.0 && b == 0.0 => {
                 signs && a.is_sign_negative() && b.is_sign_positive()
@@ -122,7 +123,7 @@ impl Wide {
         }
     }
 
-    fn magnitude(self) -> Wide {
+    pub fn magnitude(self) -> Wide {
         match self {
             Wide::Float(x) => Wide::Float(x.abs()),
             Wide::Integer(x) => Wide::Integer(x.abs()),
@@ -280,8 +281,7 @@ impl Question<'_> {
         let Some(&first) = numbers.first() else {
             return self.of_nothing();
         };
-        let set = numbers;
-        let best = set.iter().fold(first, |best, e| {
+        let best = numbers.iter().fold(first, |best, e| {
             match self.better(read(e), read(best), true) {
                 true => e,
                 false => best,

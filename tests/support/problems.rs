@@ -3,10 +3,11 @@
 //! A pipeline takes far longer to compile than to run, and each type and option needs another one. So the suite tries a
 //! few ways for one type of each size, over all shapes: a *turn*. The long suite takes another turn each time.
 
-use wgreduce::{DType, IndexType, NanPolicy, Op, Problem, ProblemError};
+use wgreduce::{DType, IndexType, NanPolicy, Op, Order, Problem, ProblemError};
 
+pub const ORDERS: [Order; 3] = [Order::Least, Order::Greatest, Order::GreatestMagnitude];
+pub const POLICIES: [NanPolicy; 2] = [NanPolicy::Propagate, NanPolicy::Ignore];
 const INDEX_TYPES: [IndexType; 3] = [IndexType::I64, IndexType::I32, IndexType::U32];
-const NANS: [NanPolicy; 2] = [NanPolicy::Propagate, NanPolicy::Ignore];
 
 /// After so many turns each type has met every way, all equally often.
 pub const TURNS: u64 = 12 * 36;
@@ -31,15 +32,12 @@ pub fn index_problem(
     axis: i64,
     way: u64,
 ) -> Result<Problem, ProblemError> {
-    let problem = match way % 3 {
-        0 => Problem::arg_min(dtype, shape, axis),
-        1 => Problem::arg_max(dtype, shape, axis),
-        _ => Problem::arg_max_abs(dtype, shape, axis),
-    }?;
+    let op = [Op::ArgMin, Op::ArgMax, Op::ArgMaxAbs][(way % 3) as usize];
+    let problem = problem_of(op, dtype, shape, &[axis])?;
     let (last, nan, index) = (way / 3 % 2, way / 6 % 2, way / 12 % 3);
     let problem = problem.select_last_index(last == 1);
     Ok(problem
-        .nan(NANS[nan as usize])
+        .nan(POLICIES[nan as usize])
         .index_type(INDEX_TYPES[index as usize]))
 }
 
@@ -50,12 +48,9 @@ pub fn value_problem(
     axes: &[i64],
     way: u64,
 ) -> Result<Problem, ProblemError> {
-    let problem = match way % 3 {
-        0 => Problem::reduce_min(dtype, shape, axes),
-        1 => Problem::reduce_max(dtype, shape, axes),
-        _ => Problem::reduce_max_abs(dtype, shape, axes),
-    }?;
-    Ok(problem.nan(NANS[(way / 3 % 2) as usize]))
+    let op = [Op::ReduceMin, Op::ReduceMax, Op::ReduceMaxAbs][(way % 3) as usize];
+    let problem = problem_of(op, dtype, shape, axes)?;
+    Ok(problem.nan(POLICIES[(way / 3 % 2) as usize]))
 }
 
 /// A turn's ways to reduce a dimension: an index, an index with values, and a value.
@@ -77,20 +72,49 @@ pub fn ways(
 
 /// Both extremes and their indices, in one of the ways to ask for them.
 pub fn extremes(dtype: DType, shape: &[u64], axis: i64, way: u64) -> Result<Problem, ProblemError> {
-    let problem = Problem::extremes(dtype, shape, axis)?.nan(NANS[(way % 2) as usize]);
+    let problem = Problem::extremes(dtype, shape, axis)?.nan(POLICIES[(way % 2) as usize]);
     let problem = problem.select_last_index(way / 2 % 2 == 1);
     Ok(problem.index_type(INDEX_TYPES[(way / 4 % 3) as usize]))
 }
 
-/// A sum by its operator.
-pub fn sum_of(op: Op, dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
+/// One of the twelve ways to ask for the best elements.
+pub fn top_problem(
+    dtype: DType,
+    shape: &[u64],
+    axis: i64,
+    k: u64,
+    way: u64,
+) -> Result<Problem, ProblemError> {
+    Ok(Problem::top_k(dtype, shape, axis, k)?
+        .largest(way.is_multiple_of(2))
+        .nan(POLICIES[(way / 2 % 2) as usize])
+        .index_type(INDEX_TYPES[(way / 4 % 3) as usize]))
+}
+
+/// A problem over one tensor by its operator, with the default options. An operator with one axis takes the first of them.
+pub fn problem_of(
+    op: Op,
+    dtype: DType,
+    shape: &[u64],
+    axes: &[i64],
+) -> Result<Problem, ProblemError> {
     match op {
+        Op::ArgMin => Problem::arg_min(dtype, shape, axes[0]),
+        Op::ArgMax => Problem::arg_max(dtype, shape, axes[0]),
+        Op::ArgMaxAbs => Problem::arg_max_abs(dtype, shape, axes[0]),
+        Op::Extremes => Problem::extremes(dtype, shape, axes[0]),
+        Op::TopK => Problem::top_k(dtype, shape, axes[0], 1),
+        Op::ReduceMin => Problem::reduce_min(dtype, shape, axes),
+        Op::ReduceMax => Problem::reduce_max(dtype, shape, axes),
+        Op::ReduceMaxAbs => Problem::reduce_max_abs(dtype, shape, axes),
         Op::ReduceSum => Problem::reduce_sum(dtype, shape, axes),
         Op::ReduceMean => Problem::reduce_mean(dtype, shape, axes),
         Op::ReduceL1 => Problem::reduce_l1(dtype, shape, axes),
         Op::ReduceL2 => Problem::reduce_l2(dtype, shape, axes),
         Op::ReduceSumSquare => Problem::reduce_sum_square(dtype, shape, axes),
-        other => panic!("{other} is no sum"),
+        Op::Min => Problem::min(dtype, &[shape]),
+        Op::Max => Problem::max(dtype, &[shape]),
+        other => panic!("{other} has no problem here"),
     }
 }
 
@@ -101,8 +125,8 @@ pub fn sum_problem(
     axes: &[i64],
     way: u64,
 ) -> Result<Problem, ProblemError> {
-    let problem = sum_of(Op::SUMS[(way % 5) as usize], dtype, shape, axes)?;
-    Ok(problem.nan(NANS[(way / 5 % 2) as usize]))
+    let problem = problem_of(Op::SUMS[(way % 5) as usize], dtype, shape, axes)?;
+    Ok(problem.nan(POLICIES[(way / 5 % 2) as usize]))
 }
 
 /// The types that have sums.

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 use support::kernels::{Source, source};
-use wgreduce::unstable::{Kernel, Pass, Resource, Slot, StrideTable, View};
+use wgreduce::unstable::{Kernel, Pass, Resource, Slot, View};
 use wgreduce::wgpu::{self, BufferUsages};
 use wgreduce::{Plan, Problem};
 
@@ -253,11 +253,12 @@ impl Device {
         let deltas = deltas.into_iter().zip(&beside);
         deltas.for_each(|(delta, range)| *delta = range.delta);
         block.indices_delta = indices.map_or(0, |r| r.delta);
-        let deltas = strided.iter().map(|r| r.delta);
-        let table = pass
-            .stride_table
-            .as_ref()
-            .map(|(table, _)| table_words(table, deltas.collect()));
+        let table = pass.stride_table.as_ref().map(|(table, _)| {
+            let mut table = table.clone();
+            let starts = table.starts.iter_mut().zip(&strided);
+            starts.for_each(|(start, range)| *start = start.wrapping_add(range.delta));
+            table.words().to_vec()
+        });
         let blocks = [block.words(&source.params), table.unwrap_or_default()].map(|words| {
             let bytes = words.iter().flat_map(|w| w.to_le_bytes());
             self.filled(bytes.collect())
@@ -438,30 +439,6 @@ fn range<'a>(view: &View, slots: &'a HashMap<Slot, (wgpu::Buffer, u64)>) -> Rang
         bytes: end.min(buffer.size()) - offset,
         delta: ((begin - offset) / view.element) as u32,
     }
-}
-
-/// Dimensions of the second uniform block.
-const DIMS: usize = 32;
-
-/// The second uniform block as shaders/access/stride_table.wgsl declares it: sizes with the numbers that divide
-/// by them, eight strides a dimension, and where each input starts.
-fn table_words(table: &StrideTable, deltas: Vec<u32>) -> Vec<u32> {
-    let mut words = vec![0; 4 * DIMS + 8 * DIMS + 8];
-    for (i, &size) in table.shape.iter().enumerate() {
-        words[4 * i] = size;
-        if size > 1 {
-            let shift = 32 - (size - 1).leading_zeros();
-            words[4 * i + 1] = ((1u64 << (31 + shift)) / u64::from(size) + 1) as u32;
-            words[4 * i + 2] = shift - 1;
-        }
-    }
-    for (i, strides) in table.strides.iter().enumerate() {
-        words[4 * DIMS + 8 * i..][..strides.len()].copy_from_slice(strides);
-    }
-    for (i, (start, delta)) in table.starts.iter().zip(deltas).enumerate() {
-        words[12 * DIMS + i] = start.wrapping_add(delta);
-    }
-    words
 }
 
 fn buffer(device: &wgpu::Device, size: u64, more: BufferUsages) -> wgpu::Buffer {

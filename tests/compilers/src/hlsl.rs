@@ -6,8 +6,7 @@
 use naga::ShaderStage::Compute;
 use naga::back::hlsl::{BindTarget, Options, PipelineOptions, ShaderModel, Writer};
 use naga::back::pipeline_constants::process_overrides;
-use naga::valid::{Capabilities, ValidationFlags, Validator};
-use support::kernels::Source;
+use support::kernels::{self, Source};
 use wgreduce::unstable::{Kernel, Resource};
 
 /// A binding of a kernel and the register that the root signature has for it.
@@ -31,15 +30,11 @@ pub struct Hlsl {
 /// Parses a kernel and sets its overrides.
 pub fn module(
     kernel: &Kernel,
-    (text, constants): &Source,
+    source: &Source,
 ) -> Result<(naga::Module, naga::valid::ModuleInfo), String> {
-    let module = naga::front::wgsl::parse_str(text).map_err(|e| e.emit_to_string(text))?;
-    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
-        .validate(&module)
-        .map_err(|e| e.emit_to_string(text))?;
-    let constants = constants.iter().map(|&(n, x)| (n.to_owned(), x as f64));
+    let (module, info) = kernels::module(&source.0)?;
     let entry = Some((Compute, kernel.walk.entry_point()));
-    let (module, info) = process_overrides(&module, &info, entry, &constants.collect())
+    let (module, info) = process_overrides(&module, &info, entry, &kernels::constants(source))
         .map_err(|e| format!("overrides: {e:?}"))?;
     Ok((module.into_owned(), info.into_owned()))
 }

@@ -1,32 +1,20 @@
 //! `wgreduce bench` as its users see it, and the properties of its catalogue.
 
-use std::collections::HashSet;
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
-
+use super::{Folder, adapters, text};
 use approx::assert_relative_eq;
 use serde_json::Value;
+use std::collections::HashSet;
+use std::process::Output;
 use support::catalogue::{Case, catalogue};
 use wgreduce::unstable::Walk;
 use wgreduce::wgpu::Features;
 use wgreduce::{AdapterClass, Caps, DType, Op, Plan, Problem, adapters_blocking};
 
-fn run(folder: &Path, line: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wgreduce"));
-    command.current_dir(folder).args(line.split(' '));
-    command.env_remove("RUST_LOG").output().unwrap()
-}
-
 /// Runs the tool with a filter, which may have spaces. Without an adapter nothing is measured, and the
 /// tool must say so.
-fn measured(folder: &Path, line: &str, filter: &str) -> Option<Output> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wgreduce"));
-    command.current_dir(folder).args(line.split(' '));
-    let output = command.env_remove("RUST_LOG").arg(filter).output().unwrap();
-    if adapters_blocking().unwrap_or_default().is_empty() {
-        let required = std::env::var_os("WGREDUCE_REQUIRE_ADAPTER").is_some();
-        assert!(!required, "an adapter is required");
+fn measured(folder: &Folder, line: &str, filter: &str) -> Option<Output> {
+    let output = folder.command(line).arg(filter).output().unwrap();
+    if adapters(folder).is_empty() {
         assert_eq!(output.status.code(), Some(2));
         assert!(text(&output.stderr).contains("needs a GPU adapter"));
         return None;
@@ -34,8 +22,9 @@ fn measured(folder: &Path, line: &str, filter: &str) -> Option<Output> {
     Some(output)
 }
 
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
+/// What was measured, by the file that was asked for.
+fn rows(folder: &Folder) -> Vec<Value> {
+    serde_json::from_slice(&folder.read("out.json")).unwrap()
 }
 
 const EARLIER: &str = r#"[{"case": "tiny", "op": "argmin", "dtype": "float32", "inputs": [[8, 1000]],
@@ -53,16 +42,12 @@ const SAVED: &str = r#"[{"case": "D", "op": "argmin", "dtype": "float32", "shape
 
 #[test]
 fn what_a_browser_saved_is_drawn_and_compared_without_a_device() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("saved.json"), SAVED).unwrap();
-    fs::write(
-        folder.path().join("broken.json"),
-        SAVED.replace("reduce-min", "mean"),
-    )
-    .unwrap();
+    let folder = Folder::new();
+    folder.write("saved.json", SAVED.as_bytes());
+    let broken = SAVED.replace("reduce-min", "mean");
+    folder.write("broken.json", broken.as_bytes());
     let run = |line: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wgreduce"));
-        command.current_dir(folder.path()).args(line.split(' '));
+        let mut command = folder.command(line);
         // No adapter has this name, so none can be used.
         command.env("WGPU_ADAPTER_NAME", "nobody's");
         command.output().unwrap()
@@ -91,7 +76,7 @@ fn what_a_browser_saved_is_drawn_and_compared_without_a_device() {
     ] {
         assert!(!stdout.contains(words), "{words}: {stdout}");
     }
-    let html = fs::read_to_string(folder.path().join("out.html")).unwrap();
+    let html = text(&folder.read("out.html"));
     for words in [
         "wgreduce on acme rocket &lt;1&gt; (webgpu)",
         "Drawn from a saved measurement; driver: Browser/1.0.",
@@ -101,7 +86,7 @@ fn what_a_browser_saved_is_drawn_and_compared_without_a_device() {
     ] {
         assert!(html.contains(words), "{words}: {html}");
     }
-    let picture = fs::read_to_string(folder.path().join("out.svg")).unwrap();
+    let picture = text(&folder.read("out.svg"));
     for words in [
         "Share of the ceiling that wgreduce ",
         "acme rocket &lt;1&gt; (webgpu), driver Browser/1.0",
@@ -120,7 +105,7 @@ fn what_a_browser_saved_is_drawn_and_compared_without_a_device() {
     assert!(text(&output.stderr).starts_with("error: --filter argmax: no case"));
     // A ceiling of nothing gives no share, of which a chart's axis would have no end.
     let nothing = SAVED.replace("\"ceiling_gbps\": 100.0", "\"ceiling_gbps\": 0");
-    fs::write(folder.path().join("nothing.json"), nothing).unwrap();
+    folder.write("nothing.json", nothing.as_bytes());
     let output = run("bench --from nothing.json --filter argmin --html out.html");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(!text(&output.stdout).contains("inf"));
@@ -143,12 +128,12 @@ const PEERS: &str = r#"[{"peer": "Abacus", "case": "tiny", "op": "argmin", "dtyp
 
 #[test]
 fn a_case_is_verified_timed_compared_and_written_down() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("old.json"), EARLIER).unwrap();
-    fs::write(folder.path().join("peers.json"), PEERS).unwrap();
+    let folder = Folder::new();
+    folder.write("old.json", EARLIER.as_bytes());
+    folder.write("peers.json", PEERS.as_bytes());
     let line = "bench --quick --json out.json --html out.html --svg out.svg --compare old.json \
         --peers peers.json --filter";
-    let Some(output) = measured(folder.path(), line, "tiny argmin") else {
+    let Some(output) = measured(&folder, line, "tiny argmin") else {
         return;
     };
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
@@ -160,8 +145,7 @@ fn a_case_is_verified_timed_compared_and_written_down() {
     assert_eq!(stdout.contains("\nvec4<u64> read ceiling"), wide);
     assert!(stdout.lines().all(|line| line.len() <= 100), "{stdout}");
 
-    let json = fs::read(folder.path().join("out.json")).unwrap();
-    let rows: Vec<Value> = serde_json::from_slice(&json).unwrap();
+    let rows = rows(&folder);
     let [row] = rows.as_slice() else {
         panic!("{rows:?}")
     };
@@ -214,12 +198,12 @@ fn a_case_is_verified_timed_compared_and_written_down() {
         assert!(numbers.is_sorted() && numbers[0] > 0.0, "{numbers:?}");
     }
 
-    let html = fs::read_to_string(folder.path().join("out.html")).unwrap();
+    let html = text(&folder.read("out.html"));
     assert!(
         html.contains("<svg role=\"img\" aria-label=\"Share")
             && html.contains("tiny argmin float32")
     );
-    let picture = fs::read_to_string(folder.path().join("out.svg")).unwrap();
+    let picture = text(&folder.read("out.svg"));
     assert!(picture.starts_with("<svg ") && picture.trim_end().ends_with("</svg>"));
     assert!(
         picture.contains("prefers-color-scheme") && picture.contains(">\ntiny\n"),
@@ -234,7 +218,7 @@ fn a_case_is_verified_timed_compared_and_written_down() {
     assert!(stdout.contains(compared), "{stdout}");
     assert!(stdout.contains(" 0.00x "), "{stdout}");
     // A run beside itself.
-    let again = run(folder.path(), "bench --from out.json --compare out.json");
+    let again = folder.run("bench --from out.json --compare out.json");
     let again = text(&again.stdout);
     assert!(again.contains("0 are new; 1 within noise"), "{again}");
     assert!(again.contains("the ceilings varied by 1.00x"), "{again}");
@@ -242,11 +226,11 @@ fn a_case_is_verified_timed_compared_and_written_down() {
 
 #[test]
 fn a_large_case_is_verified_by_its_kernels_and_a_second_plan() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     // Data above what the reference takes as a whole, beside a clock that a software adapter has not.
     let line =
         "bench --bytes 96 --quick --no-growth --clock --json out.json --html out.html --filter";
-    let Some(output) = measured(folder.path(), line, "B argmin uint8") else {
+    let Some(output) = measured(&folder, line, "B argmin uint8") else {
         return;
     };
     let stdout = text(&output.stdout);
@@ -256,8 +240,7 @@ fn a_large_case_is_verified_by_its_kernels_and_a_second_plan() {
         stdout.contains(by) && stdout.contains(" over 64 MiB\n"),
         "{stdout}"
     );
-    let json = fs::read(folder.path().join("out.json")).unwrap();
-    let rows: Vec<Value> = serde_json::from_slice(&json).unwrap();
+    let rows = rows(&folder);
     let row = &rows[0];
     assert_eq!((rows.len(), &row["verified"]), (1, &Value::Bool(true)));
     assert_eq!(row["shape"], serde_json::json!([8192, 12288]));
@@ -278,10 +261,10 @@ fn a_large_case_is_verified_by_its_kernels_and_a_second_plan() {
             "{stdout}"
         );
     }
-    let html = fs::read_to_string(folder.path().join("out.html")).unwrap();
+    let html = text(&folder.read("out.html"));
     assert!(html.contains(&format!("<td>{how}</td>")), "{html}");
     // What was saved is shown as it was.
-    let again = run(folder.path(), "bench --from out.json");
+    let again = folder.run("bench --from out.json");
     assert_eq!(again.status.code(), Some(0));
     let again = text(&again.stdout);
     assert_eq!(again.lines().nth(1), stdout.lines().nth(1));
@@ -296,15 +279,15 @@ const SLOW: &str = r#"{"tuning": {"invocations": 1, "row_lanes": 1}}"#;
 #[test]
 #[ignore = "measures for a while: scripts/test --all"]
 fn a_slow_tuning_is_improved_and_the_file_is_one_that_tuning_takes() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("slow.json"), SLOW).unwrap();
+    let folder = Folder::new();
+    folder.write("slow.json", SLOW.as_bytes());
     let line = "tune --quick --tuning slow.json -o tuned.json --filter";
-    let Some(output) = measured(folder.path(), line, "tiny argmin") else {
+    let Some(output) = measured(&folder, line, "tiny argmin") else {
         return;
     };
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
-    let file = fs::read(folder.path().join("tuned.json")).unwrap();
+    let file = folder.read("tuned.json");
     let file: Value = serde_json::from_slice(&file).unwrap();
     for words in ["device", "backend", "driver", "date"] {
         assert!(file[words].is_string(), "{words}: {file}");
@@ -326,7 +309,7 @@ fn a_slow_tuning_is_improved_and_the_file_is_one_that_tuning_takes() {
         Some(true)
     );
     let line = "plan --tuning tuned.json argmin --shape 8,1000 --dtype float32 --axis 1";
-    let output = run(folder.path(), line);
+    let output = folder.run(line);
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
 }
@@ -334,10 +317,10 @@ fn a_slow_tuning_is_improved_and_the_file_is_one_that_tuning_takes() {
 #[test]
 #[ignore = "measures for a while: scripts/test --all"]
 fn a_case_of_other_shapes_is_new() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("old.json"), EARLIER).unwrap();
+    let folder = Folder::new();
+    folder.write("old.json", EARLIER.as_bytes());
     let line = "bench --quick --compare old.json --filter";
-    let Some(output) = measured(folder.path(), line, "t argmin float32") else {
+    let Some(output) = measured(&folder, line, "t argmin float32") else {
         return;
     };
     // `flat` has other shapes in old.json.
@@ -348,87 +331,60 @@ fn a_case_of_other_shapes_is_new() {
 #[test]
 #[ignore = "takes half a minute"]
 fn growth_is_fitted_in_the_record() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     // The sizes are 2^10, 2^12, ... 2^18, which is 1 MiB.
     let line = "bench --quick --json out.json --html out.html --filter";
-    let Some(output) = measured(folder.path(), line, "2^1") else {
+    let Some(output) = measured(&folder, line, "2^1") else {
         return;
     };
     let stdout = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{stdout}");
     assert!(stdout.contains("cost growth") && stdout.contains("farthest from this line"));
     assert!(stdout.lines().all(|line| line.len() <= 100), "{stdout}");
-    let json = fs::read(folder.path().join("out.json")).unwrap();
-    let rows: Vec<Value> = serde_json::from_slice(&json).unwrap();
+    let rows = rows(&folder);
     assert_eq!(rows.len(), 2 * 5);
     assert!(rows.iter().all(|row| row["verified"] == true));
     assert!(rows.iter().all(|row| row["end_to_end_ns"].is_null()));
-    let html = fs::read_to_string(folder.path().join("out.html")).unwrap();
+    let html = text(&folder.read("out.html"));
     assert!(html.contains("Wall time against size"));
 }
 
 #[test]
 fn requests_that_cannot_be_met_are_refused_before_any_work() {
-    let folder = tempfile::tempdir().unwrap();
-    for (line, why) in [
-        ("bench --json none/out.json", "none/out.json"),
-        ("bench --html none/out.html", "none/out.html"),
-        ("bench --compare none.json", "none.json"),
-        ("bench --from none.json", "none.json: cannot be read"),
-        ("bench --html x.html --peers none.json", "none.json"),
-        ("bench --dtype int8", "--dtype"),
-        ("bench --device cpu", "cpu reference"),
-        ("bench --bytes 0", "--bytes"),
-        ("bench --from x.json --bytes 64", "--bytes"),
-        ("tune -o none/out.json", "none/out.json"),
-        ("tune -o out.json --filter nothing", "--filter nothing"),
-        ("tune -o out.json --dtype int8", "--dtype"),
-        ("tune -o out.json --device cpu", "tune needs a GPU adapter"),
-    ] {
-        let output = run(folder.path(), line);
-        let stderr = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
-        assert!(stderr.starts_with("error: ") && stderr.contains(why));
-        assert!(output.stdout.is_empty());
+    let folder = Folder::new();
+    folder.refuses(
+        "
+        bench --json none/out.json | none/out.json
+        bench --html none/out.html | none/out.html
+        bench --compare none.json | none.json: cannot be read
+        bench --from none.json | none.json: cannot be read
+        bench --html x.html --peers none.json | none.json
+        bench --dtype int8 | --dtype
+        bench --device cpu | cpu reference
+        bench --bytes 0 | --bytes
+        bench --from x.json --bytes 64 | --bytes
+        tune -o none/out.json | none/out.json
+        tune -o out.json --filter nothing | --filter nothing
+        tune -o out.json --dtype int8 | --dtype
+        tune -o out.json --device cpu | tune needs a GPU adapter
+        ",
+    );
+    if !adapters(&folder).is_empty() {
+        folder.refuses(
+            "
+            bench --json x.json --filter unheard | --filter unheard: no case
+            bench --json x.json --quick --filter classes21 | --quick leaves out
+            bench --json x.json --bytes 1048576 --filter tiny | --bytes 1048576: the device binds
+            ",
+        );
     }
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-}
-
-#[test]
-fn a_filter_that_leaves_nothing_and_bytes_that_do_not_fit_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    for (line, filter, why) in [
-        (
-            "bench --json x.json --filter",
-            "unheard",
-            "--filter unheard: no case",
-        ),
-        (
-            "bench --json x.json --quick --filter",
-            "classes21",
-            "--quick leaves out",
-        ),
-        (
-            "bench --json x.json --bytes 1048576 --filter",
-            "tiny",
-            "--bytes 1048576: the device binds",
-        ),
-    ] {
-        let Some(output) = measured(folder.path(), line, filter) else {
-            return;
-        };
-        let stderr = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{stderr}");
-        assert!(stderr.starts_with("error: ") && stderr.contains(why));
-        assert!(output.stdout.is_empty());
-    }
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert!(folder.names().is_empty());
 }
 
 #[test]
 #[ignore = "measures for a while: scripts/test --all"]
 fn edges_are_those_of_the_device() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let adapters = adapters_blocking().unwrap_or_default();
     let class = adapters
         .first()
@@ -443,14 +399,13 @@ fn edges_are_those_of_the_device() {
     let longest = (2..).take_while(taken).last().unwrap();
     let edge = format!("rows{}", longest + 1);
     let line = "bench --json out.json --filter";
-    let Some(output) = measured(folder.path(), line, &edge) else {
+    let Some(output) = measured(&folder, line, &edge) else {
         return;
     };
     let stdout = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{stdout}");
     assert!(stdout.contains("edges: time per byte"), "{stdout}");
-    let json = fs::read(folder.path().join("out.json")).unwrap();
-    let rows: Vec<Value> = serde_json::from_slice(&json).unwrap();
+    let rows = rows(&folder);
     for (three, op) in rows.chunks(3).zip(["argmin", "reduce-min"]) {
         let length = |row: &Value| row["shape"][1].as_u64();
         let lengths: Vec<_> = three.iter().map(length).collect();
