@@ -13,11 +13,7 @@ fn vec_{i}(at: Offsets) -> vec4<u32> {
 fn raw_{i}(at: Offsets) -> Raw {
     let e = offset_{i}(at);
     let w = word_of(e);
-//# if BITS == 64
-    return raw_from(in_{i}[w], in_{i}[w + 1u], e);
-//# else
-    return raw_from(in_{i}[w], 0u, e);
-//# end
+    return raw_from(in_{i}[w], in_{i}[w + {BITS / 64}u], e);
 }
 //# if VECS > 0
 

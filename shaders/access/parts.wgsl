@@ -3,26 +3,8 @@
 // P.step apart.
 struct Part {
     output: u32,
-    part: u32,
-}
-
-fn part_of(item: u32) -> Part {
-//# if SLICED
-    let outer = item / (P.slices * P.inner);
-    let rest = item - outer * P.slices * P.inner;
-    let part = rest / P.inner;
-    return Part(outer * P.inner + rest - part * P.inner, part);
-//# else
-    return Part(item, 0u);
-//# end
-}
-
-fn part_begin(part: u32) -> u32 {
-//# if SLICED
-    return P.begin + select(part, part * P.slice, part_step() == 1u);
-//# else
-    return 0u;
-//# end
+    begin: u32, // of its elements; past the last one, where a shorter window has fewer parts
+    end: u32,
 }
 
 // A constant where it can be: with a step from P, long segments took 1.5 times as long on lavapipe.
@@ -34,10 +16,14 @@ fn part_step() -> u32 {
 //# end
 }
 
-fn part_end(part: u32) -> u32 {
+fn part_of(item: u32) -> Part {
 //# if SLICED
-    return min(part_begin(part) + P.slice * part_step(), P.len);
+    let outer = item / (P.slices * P.inner);
+    let rest = item - outer * P.slices * P.inner;
+    let part = rest / P.inner;
+    let begin = P.begin + select(part, part * P.slice, part_step() == 1u);
+    return Part(outer * P.inner + rest - part * P.inner, begin, min(begin + P.slice * part_step(), P.len));
 //# else
-    return P.len;
+    return Part(item, 0u, P.len);
 //# end
 }

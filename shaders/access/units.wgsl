@@ -22,12 +22,8 @@ fn unit_once(u: Unit, first: bool) -> Unit {
 }
 //# end
 
-fn unit_words(u: Unit) -> vec4<u32> {
-    return vec4<u32>(u);
-}
-
 fn unit_keys(u: Unit) -> Keys {
-    return keys_of(unit_words(u));
+    return keys_of(vec4<u32>(u));
 }
 //# for i in 0..PER
 

@@ -102,57 +102,50 @@ fn acc_none() -> Acc {
     );
 }
 
-fn acc_take(a: Acc, v: vec4<u32>, t: u32) -> Acc {
+fn acc_take(own: Acc, v: vec4<u32>, t: u32) -> Acc {
     let k = keys_of(v);
+    var a = own;
 //# for j in 0..PLANES
 //# if INDEX
-    let k{j}_0 = plane_canonical(k.p{j});
+    let k{j} = plane_canonical(k.p{j});
 //# else
-    let k{j}_0 = k.p{j};
+    let k{j} = k.p{j};
 //# end
+    a.p{j}_0 = bests_taken(own.p{j}_0, k{j}, t);
 //# if BOTH
-    let k{j}_1 = plane_turned(k{j}_0);
-//# end
-//# end
-    return Acc(
-//# for j in 0..PLANES
-//# for s in 0..1 + BOTH
-        bests_taken(a.p{j}_{s}, k{j}_{s}, t),
+    a.p{j}_1 = bests_taken(own.p{j}_1, plane_turned(k{j}), t);
 //# end
 //# end
 //# if SIGNS
-        signs_with(a.signs, v, vec4<u32>(0u)),
+    a.signs = signs_with(own.signs, v, vec4<u32>(0u));
 //# end
-    );
+    return a;
 }
 
-fn acc_placed(a: Acc, first: u32, step: u32) -> Acc {
-    return Acc(
+fn acc_placed(own: Acc, first: u32, step: u32) -> Acc {
+    var a = own;
 //# for j in 0..PLANES
 //# for s in 0..1 + BOTH
-        bests_placed(a.p{j}_{s}, first, step),
+    a.p{j}_{s} = bests_placed(own.p{j}_{s}, first, step);
 //# end
 //# end
-//# if SIGNS
-        a.signs,
-//# end
-    );
+    return a;
 }
 //# if SHARED
 
 var<workgroup> wg_bests: array<Bests, WG>;
 
-fn acc_across(lid: u32, a: Acc) -> Acc {
-    return Acc(
+fn acc_across(lid: u32, own: Acc) -> Acc {
+    var a = own;
 //# for j in 0..PLANES
 //# for s in 0..1 + BOTH
-        bests_across(a.p{j}_{s}, lid),
+    a.p{j}_{s} = bests_across(own.p{j}_{s}, lid);
 //# end
 //# end
 //# if SIGNS
-        signs_across(a.signs, lid),
+    a.signs = signs_across(own.signs, lid);
 //# end
-    );
+    return a;
 }
 
 fn bests_across(own: Bests, lid: u32) -> Bests {
@@ -199,33 +192,22 @@ fn signs_across(own: Signs, lid: u32) -> Signs {
 //# end
 //# end
 
-// The keys and rows of the columns of a unit, one by one.
-//# for i in 0..UNIT * 32 / BITS
-fn key_of_{i}(b: Bests) -> Key {
-//# if BITS == 64
-    return bests_key(b);
-//# else
-    return bests_key(b)[{i / PLANES}u];
-//# end
-}
-
-fn row_of_{i}(b: Bests) -> u32 {
-//# if BITS == 64
-    return bests_at(b);
-//# else
-    return bests_at(b)[{i / PLANES}u];
-//# end
-}
-//# end
-
 //# if PARTIAL
-//# for i in 0..UNIT * 32 / BITS
-fn emit_{i}(slot: u32, a: Acc, row: u32) {
-//# for s in 0..1 + BOTH
-    let best{s} = Best(key_of_{i}(a.p{i % PLANES}_{s}), placed(row_of_{i}(a.p{i % PLANES}_{s}) * P.joined + row));
+// What is kept of column n of a plane, in joined row `row`.
+fn best_at(b: Bests, n: u32, row: u32) -> Best {
+    return Best(plane_key(bests_key(b), n), placed(plane_place(bests_at(b), n) * P.joined + row));
+}
+
 //# end
+fn acc_emit(slot: u32, column: u32, a: Acc) {
+//# if PARTIAL
+    // Joined rows lie side by side.
+    var row = column / P.inner;
+    var left = P.inner - (column - row * P.inner);
 //# if BOTH
     var signs = vec2<u32>(0u);
+//# end
+//# for i in 0..UNIT * 32 / BITS
 //# if SIGNS
     // The sign of a column comes to the top.
 //# if BITS == 64
@@ -234,42 +216,35 @@ fn emit_{i}(slot: u32, a: Acc, row: u32) {
     signs = vec2<u32>(a.signs.any[{i / PLANES}u], a.signs.all[{i / PLANES}u]) << vec2<u32>({(PLANES - 1 - i % PLANES) * BITS}u);
 //# end
 //# end
-    leave(slot, best0, signs.x, false);
-    leave(slot, best1, signs.y, true);
+//# if BOTH
+    leave(slot + {i}u, best_at(a.p{i % PLANES}_0, {i / PLANES}u, row), signs.x, false);
+    leave(slot + {i}u, best_at(a.p{i % PLANES}_1, {i / PLANES}u, row), signs.y, true);
 //# else
-    emit(slot, best0);
+    emit(slot + {i}u, best_at(a.p{i % PLANES}_0, {i / PLANES}u, row));
 //# end
-}
-
-//# end
-//# end
-fn acc_emit(slot: u32, column: u32, a: Acc) {
-//# if PARTIAL
-    // Joined rows lie side by side.
-    var row = column / P.inner;
-    var left = P.inner - (column - row * P.inner);
-//# for i in 0..UNIT * 32 / BITS
-    emit_{i}(slot + {i}u, a, row);
     left -= 1u;
     row += select(0u, 1u, left == 0u);
     left = select(left, P.inner, left == 0u);
 //# end
 //# else
 //# if INDEX
-    let at = P.dst_delta + slot;
+//# for i in 0..UNIT * 32 / BITS
+    let row{i} = plane_place(bests_at(a.p{i % PLANES}_0), {i / PLANES}u);
+//# end
 //# if DST_VECS
+    let at = P.dst_delta + slot;
 //# if OUT == 1
 //# for i in 0..UNIT * 16 / BITS
-    dst[at / 2u + {i}u] = vec4<u32>(row_of_{2 * i}(a.p{(2 * i) % PLANES}_0), 0u, row_of_{2 * i + 1}(a.p{(2 * i + 1) % PLANES}_0), 0u);
+    dst[at / 2u + {i}u] = vec4<u32>(row{2 * i}, 0u, row{2 * i + 1}, 0u);
 //# end
 //# else
 //# for i in 0..UNIT * 8 / BITS
-    dst[at / 4u + {i}u] = vec4<u32>(row_of_{4 * i}(a.p{(4 * i) % PLANES}_0), row_of_{4 * i + 1}(a.p{(4 * i + 1) % PLANES}_0), row_of_{4 * i + 2}(a.p{(4 * i + 2) % PLANES}_0), row_of_{4 * i + 3}(a.p{(4 * i + 3) % PLANES}_0));
+    dst[at / 4u + {i}u] = vec4<u32>(row{4 * i}, row{4 * i + 1}, row{4 * i + 2}, row{4 * i + 3});
 //# end
 //# end
 //# else
 //# for i in 0..UNIT * 32 / BITS
-    write_bits(slot + {i}u, vec2<u32>(row_of_{i}(a.p{i % PLANES}_0), 0u));
+    write_bits(slot + {i}u, vec2<u32>(row{i}, 0u));
 //# end
 //# end
 //# else

@@ -1,16 +1,27 @@
 // Accumulators of one segment. An Acc takes the elements of an invocation's loads, in the order of memory; their positions
 // are constants that count within these loads. A Placed has the position in the segment, which the walk's `position` gives.
+// FRAMED == 0: an Acc takes them at positions of the segment.
 //
 //   acc_none()               nothing
 //   acc_take(acc, key, at)   and an element's key at a position; acc_take_if: only if it is there
 //   acc_placed(acc, frame)   the same at positions of the segment
 //   acc_join(a, b)           two of a segment, in any order
-//   acc_across(lid, a)       the join of {LANES} neighbouring invocations, for the first of them
+//   acc_across(lid, a)       the join of a team of neighbouring invocations, for the first of them
 //   acc_emit(slot, a)        writes a partial result, or a result that has words of its own
 //   acc_best(a)              the key and the position of a result
 //
 // Nothing is no key: the worst element of a type has the same one. So there is a position even where nothing was better
 // than nothing, and the walk keeps it within the segment.
+//# if FRAMED == 0
+
+struct Frame {
+    unused: u32,
+}
+
+fn position(f: Frame, at: u32) -> u32 {
+    return at;
+}
+//# end
 
 //# if INDEX == 0
 // Value: the least key, or the sum of terms.
@@ -41,7 +52,7 @@ fn acc_best(a: Placed) -> Best {
     return Best(a, nowhere());
 }
 //# else
-//# if BITS < 32
+//# if PACKED
 // Packed: the key above the position in one word. The least has the best key and, among equal keys, the preferred position.
 alias One = u32;
 const POSITION: u32 = ~KEEP;
@@ -87,7 +98,7 @@ fn one_key(own: One) -> Key {
     return own.key;
 }
 //# end
-//# if (BITS < 32) & (LOOPED == 0)
+//# if PACKED & (LOOPED == 0)
 // A row that is read at once is so short that its positions fit below a key.
 alias OnePlaced = u32;
 
@@ -212,7 +223,7 @@ fn acc_element(a: Placed) -> Raw {
     return element(acc_best(a).key);
 }
 //# end
-//# if (BOTH == 0) & (ROWS == 0) & (SUBWORDS == 0)
+//# if (BOTH == 0) & (DST_VECS == 0)
 
 fn acc_emit(slot: u32, a: Placed) {
     emit(slot, acc_best(a));

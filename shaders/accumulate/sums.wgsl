@@ -1,18 +1,18 @@
 // An exact sum whose elements are taken one by one, wherever they are.
 //# if PARTIAL_SUM
-alias Acc = Elements;
+alias Placed = Elements;
 
-fn acc_of(e: Elements) -> Acc {
+fn acc_of(e: Elements) -> Placed {
     return e;
 }
 
-fn acc_emit(slot: u32, e: Acc) {
+fn acc_emit(slot: u32, e: Placed) {
     leave_sum(0u, slot, true, 0u, One(), false, e);
 }
 //# else
-alias Acc = Total;
+alias Placed = Total;
 
-fn acc_of(e: Elements) -> Acc {
+fn acc_of(e: Elements) -> Placed {
     return far_of(0u, e);
 }
 //# end

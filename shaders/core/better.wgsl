@@ -1,6 +1,5 @@
 // The tie rule, in one place: the lower key wins, then the lower index; the higher with LAST.
 override LAST: u32;
-override INDEX: u32; // 0: only the value counts
 
 // A candidate: a canonical key and its place in the segment, low and high word.
 struct Best {

@@ -17,11 +17,7 @@ fn word(w: u32) -> u32 {
 // Element e.
 fn raw(e: u32) -> Raw {
     let w = word_of(e);
-//# if BITS == 64
-    return raw_from(word(w), word(w + 1u), e);
-//# else
-    return raw_from(word(w), 0u, e);
-//# end
+    return raw_from(word(w), word(w + {BITS / 64}u), e);
 }
 //# if SRC
 
@@ -32,11 +28,7 @@ fn raw(e: u32) -> Raw {
 
 // An element counts only the first time: then it is -0, or a whole 0, which adds nothing.
 fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
-//# if BITS == 64
-    let nothing = vec2<u32>(0u, {NO_ELEMENT}u).xyxy;
-//# else
-    let nothing = vec4<u32>({NO_ELEMENT}u);
-//# end
+    let nothing = vec2<u32>({NO_ELEMENT * (BITS < 64)}u, {NO_ELEMENT}u).xyxy;
     return select(nothing, v, vec4<bool>(first));
 }
 //# else

@@ -48,12 +48,8 @@ fn key4(b: vec4<u32>) -> vec4<u32> {
     return turned - vec4<u32>(ROT) - (sign & vec4<u32>(STEP));
 }
 
-fn key(b: u32) -> Key {
-    let sign = bitcast<u32>(bitcast<i32>(b) >> 31u);
-    return ((b & TAKEN) ^ (sign & SIGN) ^ FLIP) - ROT - (sign & STEP);
-}
-
-fn plane_canonical(k: Plane) -> Plane {
+// Canonical, but zeros differ.
+fn plane_bounded(k: Plane) -> Plane {
     var c = k;
 //# if FLOORED
     c = max(c, vec4<u32>(FLOOR));
@@ -64,6 +60,15 @@ fn plane_canonical(k: Plane) -> Plane {
 //# if BITS < 32
     c &= vec4<u32>(KEEP);
 //# end
+    return c;
+}
+
+fn bounded(k: Key) -> Key {
+    return plane_bounded(Plane(k)).x;
+}
+
+fn plane_canonical(k: Plane) -> Plane {
+    let c = plane_bounded(k);
 //# if ZEROS
     return select(c, vec4<u32>(ZERO_TO), c == vec4<u32>(ZERO));
 //# else
@@ -71,38 +76,7 @@ fn plane_canonical(k: Plane) -> Plane {
 //# end
 }
 
-// The same, but zeros differ.
-fn bounded(k: Key) -> Key {
-    var c = k;
-//# if FLOORED
-    c = max(c, FLOOR);
-//# end
-//# if CEILED
-    c = min(c, CEIL);
-//# end
-//# if BITS < 32
-    c &= KEEP;
-//# end
-    return c;
-}
-
-fn canonical(k: Key) -> Key {
-    let c = bounded(k);
-//# if ZEROS
-    return select(c, ZERO_TO, c == ZERO);
-//# else
-    return c;
-//# end
-}
-
-// The element of a canonical key, at the top of the word; a NaN is the canonical one.
-fn element(k: Key) -> u32 {
-    let b = (k + ROT) ^ FLIP;
-    let sign = bitcast<u32>(bitcast<i32>(b) >> 31u);
-    let bits = ((b ^ (sign & UNSIGN)) + (sign & UNSTEP)) & KEEP;
-    return select(bits, NAN_BITS, IS_FLOAT != 0u && k == NAN_KEY);
-}
-
+// The elements of canonical keys, at the top of each word; a NaN is the canonical one.
 fn element4(k: vec4<u32>) -> vec4<u32> {
     let b = (k + vec4<u32>(ROT)) ^ vec4<u32>(FLIP);
     let sign = bitcast<vec4<u32>>(bitcast<vec4<i32>>(b) >> vec4<u32>(31u));
@@ -111,11 +85,7 @@ fn element4(k: vec4<u32>) -> vec4<u32> {
     return select(bits, vec4<u32>(NAN_BITS), nan);
 }
 
-// The key of two elements together.
-fn combined(a: Key, b: Key) -> Key {
-    return min(a, b);
-}
-
+// The keys of two elements together.
 fn plane_combined(a: Plane, b: Plane) -> Plane {
     return min(a, b);
 }

@@ -14,8 +14,8 @@ fn key4(tops: vec4<u32>) -> vec4<u32> {
     return x;
 //# end
 }
-
 //# if BITS < 32
+
 fn words_turned(v: vec4<u32>) -> vec4<u32> {
     return v;
 }
@@ -23,53 +23,38 @@ fn words_turned(v: vec4<u32>) -> vec4<u32> {
 fn top_keys(turned: vec4<u32>) -> vec4<u32> {
     return key4(turned);
 }
-
 //# end
-fn key(top: u32) -> Key {
-    return key4(vec4<u32>(top)).x;
-}
 
 fn plane_canonical(k: Plane) -> Plane {
     return k;
-}
-
-fn canonical(k: Key) -> Key {
-    return k;
-}
-
-fn combined(a: Key, b: Key) -> Key {
-    return a + b;
 }
 
 fn plane_combined(a: Plane, b: Plane) -> Plane {
     return a + b;
 }
 
-// The result, at the top of a word.
-fn element(k: Key) -> u32 {
+// The results, each at the top of a word.
+fn element4(k: vec4<u32>) -> vec4<u32> {
+    let tops = k << vec4<u32>({32 - BITS}u);
 //# if MEAN
-    return quotient(k << {32 - BITS}u) << {32 - BITS}u;
+    return quotients(tops) << vec4<u32>({32 - BITS}u);
 //# else
-    return k << {32 - BITS}u;
+    return tops;
 //# end
 }
 //# if MEAN
 
 // Divided by the number of elements, truncated toward zero.
-fn quotient(top: u32) -> u32 {
+fn quotients(tops: vec4<u32>) -> vec4<u32> {
 //# if SIGNED
-    let x = bitcast<i32>(top) >> {32 - BITS}u;
-    let size = bitcast<u32>(abs(x));
-    let negative = x < 0;
+    let x = bitcast<vec4<i32>>(tops) >> vec4<u32>({32 - BITS}u);
+    let size = bitcast<vec4<u32>>(abs(x));
+    let negative = x < vec4<i32>(0);
 //# else
-    let size = top >> {32 - BITS}u;
-    let negative = false;
+    let size = tops >> vec4<u32>({32 - BITS}u);
+    let negative = vec4<bool>(false);
 //# end
-    let q = select(size / max(P.fill_lo, 1u), 0u, P.fill_hi != 0u);
-    return select(q, ~q + 1u, negative);
+    let q = select(size / vec4<u32>(max(P.fill_lo, 1u)), vec4<u32>(0u), P.fill_hi != 0u);
+    return select(q, ~q + vec4<u32>(1u), negative);
 }
 //# end
-
-fn element4(k: vec4<u32>) -> vec4<u32> {
-    return vec4<u32>(element(k.x), element(k.y), element(k.z), element(k.w));
-}

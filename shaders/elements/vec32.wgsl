@@ -1,12 +1,28 @@
 // A vec4 of elements of 32 bits and less; {PLANES} share a word. Plane j holds the elements that are number j of their
 // words: element i is in plane i % {PLANES}, at i / {PLANES}.
-const E: u32 = {E}u;
 alias Raw = u32; // an element, at the top of the word
 alias Key = u32; // what it counts as
 const KEEP: u32 = {KEEP}u; // the bits of an element
 alias Plane = vec4<u32>; // keys
 alias Places = vec4<u32>; // where each of them is
 alias Mask = vec4<bool>;
+
+// Of one element: what a plane of it has.
+fn key(r: Raw) -> Key {
+    return key4(vec4<u32>(r)).x;
+}
+
+fn canonical(k: Key) -> Key {
+    return plane_canonical(Plane(k)).x;
+}
+
+fn combined(a: Key, b: Key) -> Key {
+    return plane_combined(Plane(a), Plane(b)).x;
+}
+
+fn element(k: Key) -> Raw {
+    return element4(Plane(k)).x;
+}
 
 // The keys of a vec4's elements.
 struct Keys {
@@ -19,6 +35,7 @@ fn word_of(e: u32) -> u32 {
     return e >> {LOG}u;
 }
 
+// Element e, of its word, or of two.
 fn raw_from(low: u32, high: u32, e: u32) -> Raw {
 //# if PLANES == 1
     return low;
@@ -93,7 +110,11 @@ fn unpack(w: vec2<u32>) -> Key {
     return w.x;
 }
 
-// Key n of a plane.
+// Key n of a plane, and its place.
 fn plane_key(k: Plane, n: u32) -> Key {
     return k[n];
+}
+
+fn plane_place(at: Places, n: u32) -> u32 {
+    return at[n];
 }

@@ -1,5 +1,4 @@
 // A vec4 of two elements of 64 bits, low word first, each a plane by itself. As vec32.wgsl otherwise.
-const E: u32 = 2u;
 alias Raw = vec2<u32>;
 alias Key = vec2<u32>;
 const KEEP: Key = Key(0xffffffffu); // as in vec32.wgsl
@@ -69,7 +68,11 @@ fn unpack(w: vec2<u32>) -> Key {
     return w;
 }
 
-// The key of a plane, which holds one.
+// The key of a plane, which holds one, and its place.
 fn plane_key(k: Plane, n: u32) -> Key {
     return k;
+}
+
+fn plane_place(at: Places, n: u32) -> u32 {
+    return at;
 }

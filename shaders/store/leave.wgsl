@@ -9,22 +9,15 @@ fn leave(slot: u32, found: Best, sign: u32, high: bool) {
     var signed = sign;
     if P.merge != 0u {
         let before = best_of(dst[at]);
-        var k = canonical(key(before.key));
-        if high {
-            k = turned(k);
-        }
-        if better(Best(k, before.index), best) {
-            best = Best(k, before.index);
-        }
+        let k = canonical(key(before.key));
+        best = joined(Best(select(k, turned(k), high), before.index), found);
 //# if SIGNS
         let all = signs_with(Signs(vec4<u32>(sign), vec4<u32>(sign)), splat(before.key), vec4<u32>(0u));
         signed = select(all.any.y, all.all.y, high);
 //# end
     }
-    if high {
-        best.key = turned(best.key);
-    }
-    dst[at] = record_of(Best(extreme(best.key, signed), best.index));
+    let k = select(best.key, turned(best.key), high);
+    dst[at] = record_of(Best(extreme(k, signed), best.index));
 }
 //# else
 

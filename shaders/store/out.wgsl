@@ -10,13 +10,7 @@ fn per_word() -> u32 {
     return select(select(1u, 2u, OUT == 5u), 4u, OUT == 6u);
 }
 
-// The mask of result j of a word, for results below 32 bits.
-fn lane_mask(j: u32) -> u32 {
-    let bits = 32u / per_word();
-    return ((1u << bits) - 1u) << (j * bits);
-}
-
-// An element from the top of a word to place j.
+// An element from the top of a word to place j; of WHOLE, the mask of that place.
 fn lane_bits(top: u32, j: u32) -> u32 {
     let bits = 32u / per_word();
     return (top >> (32u - bits)) << (j * bits);

@@ -1,4 +1,4 @@
-// Results that share words, of invocations that own the words: `value` gives a result.
+// Results that share words, of an invocation that owns the word: `value` gives a result, at the top of a word.
 //# if PARTIAL + PARTIAL_SUM == 0
 
 fn write_values(w: u32) {
@@ -8,7 +8,7 @@ fn write_values(w: u32) {
         let o = output_at(w, j);
         if o < P.items {
             bits |= lane_bits(value(o), j);
-            mask |= lane_mask(j);
+            mask |= lane_bits(WHOLE, j);
         }
     }
     write_word(w, bits, mask);

@@ -2,7 +2,6 @@
 // reads {LOADS} rows at once. P.joined rows are joined to a wide row of P.width units. SHARED: a workgroup takes P.abreast units
 // of a wide row in P.team slices, and merges these; they take every P.team-th row, so that it reads whole stretches. A run
 // is then one unit. SHIFTED: a matrix may begin within a word.
-override WG: u32;
 
 // The unit that begins `shift` bits within unit `at` of the source. What lies beyond it in the vec4 means nothing.
 fn unit_at(at: u32, shift: u32) -> vec4<u32> {

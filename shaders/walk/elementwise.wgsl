@@ -1,5 +1,4 @@
 // Elementwise: the least of the inputs for every output; CHAINED: and of the results that are there.
-override WG: u32;
 //# if VECS == 0
 
 // An invocation writes a word of outputs: any shapes, any alignment.
@@ -12,11 +11,7 @@ fn result(o: u32) -> Raw {
 //# if CHAINED
     let e = P.dst_delta + o;
     let w = word_of(e);
-//# if BITS == 64
-    k = combined(k, key(raw_from(dst[w], dst[w + 1u], e)));
-//# else
-    k = combined(k, key(raw_from(dst[w], 0u, e)));
-//# end
+    k = combined(k, key(raw_from(dst[w], dst[w + {BITS / 64}u], e)));
 //# end
     return element(canonical(k));
 }

@@ -1,6 +1,5 @@
 // Few: an invocation takes a part of a segment and keeps its {ENTRIES} best elements in registers, in order. For short segments, and
 // for columns, of which neighbouring invocations take neighbouring ones.
-override WG: u32;
 
 const NONE: u32 = 0xffffffffu; // the number of no element
 

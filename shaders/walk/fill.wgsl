@@ -1,5 +1,4 @@
 // Fill: every output is the same element.
-override WG: u32;
 
 fn value(o: u32) -> u32 {
     return P.fill_lo;

@@ -1,6 +1,5 @@
 // Finish: makes results of partial results. {LANES} neighbouring invocations share those of an output. If it is one, an
 // invocation takes P.coarsening words of outputs, WG apart. If results share words, WG / {LANES} is a multiple of 4.
-override WG: u32;
 
 // The first partial result of an output; the others follow, P.inner apart.
 fn first_of(o: u32) -> u32 {
@@ -39,7 +38,7 @@ fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
     }
 //# end
 //# if PARTIAL == 0
-    write_gathered(lid, {LANES}u, first, pack(acc_element(a)).x);
+    write_gathered(lid, first, pack(acc_element(a)).x);
 //# end
 //# end
 }

@@ -1,7 +1,5 @@
-// Gather: writes the elements that indices point to, if they lie in the window. An index has INDEX_WORDS words and
+// Gather: writes the elements that indices point to, if they lie in the window. An index has {INDEX_WORDS} words and
 // counts from the segment's start; the window begins at P.base.
-override WG: u32;
-override INDEX_WORDS: u32;
 
 @group(0) @binding({INDICES}) var<storage, {READ}> indices: array<u32>;
 
@@ -13,12 +11,12 @@ struct There {
 
 // Index number n of the binding, as a place in the window's segment.
 fn index_at(n: u32) -> There {
-    let w = INDEX_WORDS * n;
-    let lo = indices[w];
-    var hi = 0u;
-    if INDEX_WORDS == 2u {
-        hi = indices[w + 1u];
-    }
+    let lo = indices[{INDEX_WORDS}u * n];
+//# if INDEX_WORDS == 2
+    let hi = indices[2u * n + 1u];
+//# else
+    let hi = 0u;
+//# end
     let i = lo - P.base_lo;
     let high = hi - P.base_hi - select(0u, 1u, lo < P.base_lo);
     return There(i, high == 0u && i < P.len);
@@ -27,19 +25,19 @@ fn index_at(n: u32) -> There {
 fn there(o: u32) -> There {
 //# if STRIDED
     let t = index_at(Z.starts[0].y + o);
+    let distance = t.e * P.stride;
+//# else
+    let t = index_at(P.indices_delta + o);
+    let distance = offset_of(t.e);
+//# end
 //# if BEST
     // P.best results of each output, P.inner apart; the window may begin and end within a row of outputs.
     let result = P.first_result + o;
     let output = result / (P.inner * P.best) * P.inner + result % P.inner - P.first_output;
     let yes = t.yes && output < P.outputs;
-    return There(segment(min(output, P.outputs - 1u)) + t.e * P.stride, yes);
+    return There(segment(min(output, P.outputs - 1u)) + distance, yes);
 //# else
-    return There(segment(o) + t.e * P.stride, t.yes);
-//# end
-//# else
-    let t = index_at(P.indices_delta + o);
-    let outer = o / P.pitch;
-    return There(P.src_delta + (outer * P.len + t.e) * P.pitch + o - outer * P.pitch, t.yes);
+    return There(segment(o) + distance, t.yes);
 //# end
 }
 
@@ -64,7 +62,7 @@ fn gather(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
             let t = there(o);
             if t.yes {
                 bits |= lane_bits(pack(raw(t.e)).x, j);
-                mask |= lane_mask(j);
+                mask |= lane_bits(WHOLE, j);
             }
         }
     }

@@ -1,6 +1,5 @@
 // Merge: P.group neighbouring lists of an output, each in order, become one of their P.best first entries. An invocation takes an
 // entry and counts those before it. Of one list those of some ranks become results.
-override WG: u32;
 
 @group(0) @binding(1) var<storage, {READ}> src: array<Record>;
 

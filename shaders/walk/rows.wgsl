@@ -1,6 +1,5 @@
 // Rows: contiguous segments. {LANES} neighbouring invocations share a row. Each reads {LOADS} units of it, {LANES} apart,
 // before it uses one, so that no load waits for another.
-override WG: u32;
 //# if ROWS == 0
 
 // A row, or a slice of one.
@@ -80,7 +79,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# else
 //# for i in 0..LOADS
 //# if SIGNS
-    own.signs = signs_with(own.signs, unit_words(v{i}), vec4<u32>(0u));
+    own.signs = signs_with(own.signs, vec4<u32>(v{i}), vec4<u32>(0u));
 //# end
 //# if EXACT
     let k{i} = elements_of(v{i}, false);
@@ -181,13 +180,9 @@ fn edge_of(p: Part, number: u32, piece: vec2<u32>) -> Placed {
 //# for e in 0..PER / PIECES
     let there{e} = there & (place + {e}u >= low) & (place + {e}u < high);
 //# end
-//# if BITS == 64
-    own = acc_take_if(own, key(piece), 0u, there0);
-//# else
-    let k = keys_of(vec4<u32>(piece.x));
+    let k = keys_of(piece.xyxy);
 //# for e in 0..PER / PIECES
-    own = acc_take_if(own, k.p{e}.x, {e}u, there{e});
-//# end
+    own = acc_take_if(own, plane_key(k.p{e}, 0u), {e}u, there{e});
 //# end
 //# if SIGNS
     var out = select(TOP, 0u, there{PER / PIECES - 1});
@@ -268,7 +263,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let s = a;
 //# end
 //# if SUBWORDS
-    write_gathered(lid, {LANES}u, first, pack(acc_element(s)).x);
+    write_gathered(lid, first, pack(acc_element(s)).x);
 //# else
 //# if PARTIAL_SUM == 0
     if there {
@@ -278,15 +273,6 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# end
 }
 //# else
-
-struct Frame {
-    unused: u32,
-}
-
-// A row's positions are those within it.
-fn position(f: Frame, at: u32) -> u32 {
-    return at;
-}
 
 // An invocation takes {ROWS} rows of {LEN} elements, which are whole units and whose results are whole words.
 @compute @workgroup_size(WG)
@@ -358,42 +344,35 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# end
 //# end
 //# for r in 0..ROWS
-//# if OUT == 1
-    let b{r} = acc_best(t{r});
-    let w{2 * r} = b{r}.index.x;
-    let w{2 * r + 1} = b{r}.index.y;
+//# if OUT < 3
+    let e{r} = acc_best(t{r}).index;
+//# else
+    let e{r} = pack(acc_element(t{r}));
 //# end
-//# if OUT == 2
-    let w{r} = acc_best(t{r}).index.x;
 //# end
-//# if OUT == 3
-    let w{r} = acc_element(t{r});
+//# if DST_PAIRS
+//# for r in 0..ROWS
+    write_bits(item * {ROWS}u + {r}u, e{r});
 //# end
-//# if OUT == 4
-    let e{r} = acc_element(t{r});
+//# else
+//# if RESULT_WORDS > ROWS
+//# for r in 0..ROWS
     let w{2 * r} = e{r}.x;
     let w{2 * r + 1} = e{r}.y;
 //# end
-//# if OUT > 4
-    let e{r} = lane_bits(acc_element(t{r}), {r % SHARE}u);
-//# if r % SHARE == SHARE - 1
-//# if SHARE == 2
-    let w{r / 2} = e{r - 1} | e{r};
 //# else
-    let w{r / 4} = e{r - 3} | e{r - 2} | e{r - 1} | e{r};
+//# for n in 0..RESULT_WORDS
+    let w{n} =
+//# for j in 0..SHARE
+        lane_bits(e{n * SHARE + j}.x, {j}u) |
 //# end
-//# end
+        0u;
 //# end
 //# end
 //# if DST_VECS
     let to = P.dst_delta / {4 * ROWS / RESULT_WORDS}u + item * {RESULT_WORDS / 4}u;
 //# for n in 0..RESULT_WORDS / 4
     dst[to + {n}u] = vec4<u32>(w{4 * n}, w{4 * n + 1}, w{4 * n + 2}, w{4 * n + 3});
-//# end
-//# else
-//# if DST_PAIRS
-//# for r in 0..ROWS
-    write_bits(item * {ROWS}u + {r}u, vec2<u32>(w{2 * r}, w{2 * r + 1}));
 //# end
 //# else
     let to = P.dst_delta * {RESULT_WORDS}u / {ROWS}u + item * {RESULT_WORDS}u;

@@ -1,30 +1,27 @@
 // Strided: an invocation takes a part of a segment, element by element, wherever the elements are; or a word of
 // outputs, if their segments are whole. For views, and for segments that no other walk takes.
-override WG: u32;
-override RAW: u32; // 1: the element's bits as they are
 
-fn reduced(o: u32, part: u32) -> Acc {
-    let start = segment(o);
-    let end = part_end(part);
-    let begin = part_begin(part);
+fn reduced(p: Part) -> Placed {
+    let start = segment(p.output);
 //# if EXACT
-    return acc_of(Elements(start, begin, part_step(), (end - begin + part_step() - 1u) / part_step()));
+    return acc_of(Elements(start, p.begin, part_step(), (p.end - p.begin + part_step() - 1u) / part_step()));
 //# else
     var a = acc_none();
-    for (var i = begin; i < end; i += part_step()) {
-        a = acc_take(a, raw(start + offset_of(i)), i);
+    for (var i = p.begin; i < p.end; i += part_step()) {
+        let r = raw(start + offset_of(i));
+        a = acc_take(a, key(r), i);
+//# if SIGNS
+        a.signs = signs_with(a.signs, splat(r), vec4<u32>(0u));
+//# end
     }
-    return a;
+    return acc_placed(a, Frame());
 //# end
 }
 //# if PARTIAL + PARTIAL_SUM == 0
 
 // The value of output o, at the top of the word.
 fn value(o: u32) -> u32 {
-    if RAW != 0u {
-        return pack(raw(segment(o))).x;
-    }
-    return pack(acc_element(reduced(o, 0u))).x;
+    return pack(acc_element(reduced(part_of(o)))).x;
 }
 //# end
 
@@ -36,16 +33,9 @@ fn take(w: u32) {
     }
 //# end
     if w < P.items {
-//# if PARTIAL + PARTIAL_SUM == 0
-        if RAW != 0u {
-            write_bits(w, pack(raw(segment(w))));
-            return;
-        }
-//# end
         let p = part_of(w);
-        // A shorter window has fewer parts.
-        if part_begin(p.part) < P.len {
-            acc_emit(w, reduced(p.output, p.part));
+        if p.begin < P.len {
+            acc_emit(w, reduced(p));
         }
     }
 }

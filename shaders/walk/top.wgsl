@@ -4,8 +4,7 @@
 // many wanted), a border between them is found bit by bit: at equal cost, whatever the elements.
 //
 // An invocation holds planes of keys (vec32.wgsl, vec64.wgsl), of vec4 that it reads or of {PLANE} elements that are WG apart.
-override WG: u32;
-override LIST: u32; // entries that a list holds, a power of two
+const LIST: u32 = {LIST}u; // entries that a list holds, a power of two
 
 // Beyond all numbers in the part.
 const NONE: u32 = {2 * HALF}u;
@@ -52,10 +51,6 @@ fn is_below(numbers: Places, ahead: u32, number: u32) -> Mask {
     return i32(numbers) < i32(number - ahead);
 }
 
-fn number_at(numbers: Places, c: u32) -> u32 {
-    return numbers;
-}
-
 fn plane_best(p: Plane) -> Key {
     return p;
 }
@@ -71,10 +66,6 @@ fn numbers_of(first: u32, step: u32) -> Places {
 
 fn is_below(numbers: Places, ahead: u32, number: u32) -> Mask {
     return vec4<i32>(numbers) < vec4<i32>(i32(number - ahead));
-}
-
-fn number_at(numbers: Places, c: u32) -> u32 {
-    return numbers[c];
 }
 
 fn plane_best(p: Plane) -> Key {
@@ -276,7 +267,7 @@ fn top(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
 //# for c in 0..PLANE
             if (mask{w} & (1u << {(q * PLANE + c) % 32}u)) != 0u {
                 wg_keys[slot] = canonical(plane_key(p{q}, {c}u));
-                wg_numbers[slot] = number_at(numbers, {c}u) + ahead_of({q}u);
+                wg_numbers[slot] = plane_place(numbers, {c}u) + ahead_of({q}u);
                 slot++;
             }
 //# end

@@ -187,8 +187,6 @@ pub(crate) struct Recipe {
     pub writes_pairs: bool,
     /// The names that the directives in its fragments use.
     pub names: Vec<(&'static str, u32)>,
-    /// The values of the overrides that they declare.
-    pub constants: Vec<(&'static str, u32)>,
     /// Bytes of workgroup memory.
     pub workgroup_bytes: u32,
 }
@@ -238,7 +236,7 @@ impl Kernel {
         Source {
             wgsl: params::declared(&params) + &text,
             params,
-            constants: self.constants(&recipe, &text),
+            constants: self.constants(&text),
         }
     }
 
@@ -291,7 +289,6 @@ impl Kernel {
             ("PLANES", planes),
             ("LOG", planes.ilog2()),
             ("ONES", ones),
-            ("E", 128 / bits),
             ("SRC", recipe.bindings.contains(&Resource::Vecs).into()),
             ("VIEW_VECS", recipe.reads_vecs.into()),
             ("DST_VECS", recipe.writes_vecs.into()),
@@ -306,7 +303,7 @@ impl Kernel {
     }
 
     /// The values of the overrides that a text declares.
-    fn constants(&self, recipe: &Recipe, text: &str) -> Vec<(&'static str, f64)> {
+    fn constants(&self, text: &str) -> Vec<(&'static str, f64)> {
         let lines = text.lines();
         let declared = lines.filter_map(|line| line.strip_prefix("override ")?.split(':').next());
         let declared: Vec<&str> = declared.collect();
@@ -314,10 +311,8 @@ impl Kernel {
             ("WG", self.workgroup),
             ("OUT", self.out.code()),
             ("LAST", self.acc.prefers_last().into()),
-            ("INDEX", self.acc.has_index().into()),
         ];
         all.extend(self.acc.keys().constants());
-        all.extend(&recipe.constants);
         all.retain(|(name, _)| declared.contains(name));
         all.into_iter().map(|(name, x)| (name, x.into())).collect()
     }

@@ -150,10 +150,10 @@ impl FinishText {
                 Resource::Partials
             }
         };
-        fragments.extend(match shared {
-            true => fragments!("store/gathered"),
-            false => fragments!("store/values"),
-        });
+        fragments.extend(fragments!("store/values"));
+        if shared {
+            fragments.extend(fragments!("store/gathered"));
+        }
         Recipe {
             fragments,
             bindings: vec![Resource::Params, source, Resource::Destination],

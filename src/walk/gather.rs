@@ -95,7 +95,7 @@ impl GatherText {
                 View(1),
             ),
             false => (
-                fragments!("walk/gather"),
+                fragments!("access/segments" "walk/gather"),
                 vec![Params, Indices, Destination, Words],
                 Indices,
             ),
@@ -107,8 +107,8 @@ impl GatherText {
                 ("STRIDED", self.strided.into()),
                 ("BEST", self.best.into()),
                 ("INDICES", indices.number()),
+                ("INDEX_WORDS", self.index_words),
             ],
-            constants: vec![("INDEX_WORDS", self.index_words)],
             ..Recipe::default()
         }
     }

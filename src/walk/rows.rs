@@ -361,6 +361,8 @@ impl RowsText {
             ("WORDS", self.words),
             ("PER", 32 * self.words / kernel.acc.bits()),
             ("LOOPED", self.looped.into()),
+            ("PACKED", (kernel.acc.bits() < 32).into()),
+            ("FRAMED", (self.rows == 0).into()),
             ("MASKED", self.masked.into()),
             ("PIECES", pieces),
             ("TURNS", (2 * pieces).div_ceil(self.lanes)),
@@ -382,15 +384,13 @@ impl RowsText {
                 "accumulate/integer_digits" "accumulate/one_by_one"
             ),
             Accumulator::Both { .. } => {
-                fragments!("elements/both" "accumulate/row" "store/leave")
+                fragments!("elements/both" "accumulate/row" "store/emit" "store/leave")
             }
-            _ => fragments!("accumulate/row"),
+            _ => fragments!("accumulate/row" "store/emit"),
         });
-        fragments.extend(match (subwords, sum) {
-            (true, _) => fragments!("store/gathered"),
-            (false, None) => fragments!("store/emit"),
-            (false, Some(_)) => Vec::new(),
-        });
+        if subwords {
+            fragments.extend(fragments!("store/gathered" "store/values"));
+        }
         let left = match sum {
             _ if !shares => 0,
             Some(sum) => kernel.workgroup * sum.placed_bytes() + FAR_BYTES,

@@ -176,13 +176,17 @@ pub(crate) fn recipe(kernel: &Kernel, each: Option<EachText>) -> Recipe {
             "elements/magnitude" "accumulate/one_by_one" "accumulate/sums" "store/values"
         ),
         Accumulator::Both { .. } => fragments!(
-            "elements/both" "accumulate/best" "store/emit" "store/leave"
+            "elements/both" "accumulate/row" "store/emit" "store/leave"
         ),
-        _ => fragments!("accumulate/best" "store/emit" "store/values"),
+        _ => fragments!("accumulate/row" "store/emit" "store/values"),
     });
     let text = each.unwrap_or_default();
     let mut names = vec![
         ("BY_VEC", 0),
+        // Positions are those of a segment, which do not fit below a key.
+        ("FRAMED", 0),
+        ("PACKED", 0),
+        ("LOOPED", 0),
         // Views are always cut into parts.
         ("SLICED", each.is_none_or(|text| text.sliced).into()),
         ("STEPPED", each.is_none().into()),
@@ -190,12 +194,10 @@ pub(crate) fn recipe(kernel: &Kernel, each: Option<EachText>) -> Recipe {
     ];
     let sum = kernel.acc.sum();
     names.extend(sum.iter().flat_map(|sum| sum.digit_names(true, false)));
-    let raw = matches!(kernel.acc, Accumulator::Raw(_));
     Recipe {
         fragments,
         bindings,
         names,
-        constants: vec![("RAW", raw.into())],
         ..Recipe::default()
     }
 }

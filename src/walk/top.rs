@@ -474,8 +474,8 @@ impl TopText {
             ("MASKS", self.held.div_ceil(32)),
             ("NUMBER_BITS", part.ilog2()),
             ("HALF", part / 2),
+            ("LIST", list),
         ]);
-        recipe.constants = vec![("LIST", list)];
         recipe.workgroup_bytes = list * (key + 4) + kernel.workgroup * key + 4 * (bits + 22);
         recipe
     }

@@ -6,15 +6,7 @@ use wgreduce::unstable::{Kernel, Walk};
 use wgreduce::{Caps, DType};
 
 /// The overrides that decide which code there is; the others are numbers in it.
-const SHAPING: [&str; 7] = [
-    "OUT",
-    "INDEX",
-    "LAST",
-    "RAW",
-    "INDEX_WORDS",
-    "IS_FLOAT",
-    "WG",
-];
+const SHAPING: [&str; 4] = ["OUT", "LAST", "IS_FLOAT", "WG"];
 
 /// A type of each width. Floats have all the code that integers have, and more; sums of both half types differ.
 const WIDTHS: [DType; 5] = [DType::U8, DType::F16, DType::BF16, DType::F32, DType::F64];
@@ -28,27 +20,20 @@ fn shapes_of(mut all: Vec<(Kernel, Source)>) -> Vec<(Kernel, Source)> {
     let mut seen = HashSet::new();
     all.retain(|(_, (text, constants))| {
         let value = |name| constants.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
-        // A group of lanes walks a tree, whose height its number sets; 4 lanes stand for 8 to 128.
-        let lanes = match value("LANES") {
-            8..=128 => 4,
-            lanes => lanes,
-        };
         let shape: Vec<u64> = SHAPING.iter().map(|&name| value(name)).collect();
         let magnitudes = value("SIGN") != value("UNSIGN");
-        seen.insert((text.clone(), shape, lanes, magnitudes, value("FLIP") >> 30))
+        seen.insert((text.clone(), shape, magnitudes, value("FLIP") >> 30))
     });
     all
 }
 
 /// Fewer of the kernels that these devices plan, for compilers that take a second for each: of unrolled kernels
-/// those for 0, 1, 2, 4, and so on; of each text one with an index and one without, by one lane and by several,
-/// with results of whole words and of parts of words.
+/// those for 0, 1, 2, 4, and so on; of each text one with results of whole words and one with results of parts of words.
 pub fn few(devices: &[Caps]) -> Vec<(Kernel, Source)> {
     let mut seen = HashSet::new();
     let mut all = shapes_of(kernels_on(devices, &WIDTHS));
     all.retain(|(kernel, (text, constants))| {
         let value = |name| constants.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
-        let ways = ["INDEX", "WG"].map(value);
         // Units of a row, rows of columns, or vec4 that the text reads at once.
         let loads = match kernel.walk {
             Walk::Rows(text) => text.loads,
@@ -62,7 +47,7 @@ pub fn few(devices: &[Caps]) -> Vec<(Kernel, Source)> {
             Walk::Rows(text) => [1, 4, 256].contains(&text.lanes),
             _ => true,
         };
-        let way = (text.clone(), ways, value("LANES").min(2), value("OUT") >= 5);
+        let way = (text.clone(), value("WG"), value("OUT") >= 5);
         // The kernel has no order for sums.
         let floats = match kernel.acc.sum() {
             // Those of integers are squares alone.
