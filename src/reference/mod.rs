@@ -77,7 +77,9 @@ pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Pro
         let mut walks: Vec<Walk> = (0..inputs.len()).map(walk).collect();
         for _ in 0..elements(shape) {
             for (walk, input) in walks.iter_mut().zip(inputs) {
-                walk.take(1).for_each(|at| result.add(input, at));
+                if let Some(at) = walk.next() {
+                    result.add(input, at);
+                }
             }
             result.finish(&mut bytes);
         }
@@ -264,21 +266,19 @@ impl<T: Value> Running for Best<T> {
 
 /// The bits of an element's bytes.
 fn bits(element: &[u8]) -> u64 {
-    let highest_first = element.iter().rev();
-    highest_first.fold(0, |bits, &byte| bits << 8 | u64::from(byte))
+    match *element {
+        [byte] => byte.into(),
+        [a, b] => u16::from_le_bytes([a, b]).into(),
+        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]).into(),
+        _ => u64::from_le_bytes(std::array::from_fn(|i| element[i])),
+    }
 }
 
 /// How many results a segment has, and how many segments lie side by side, with their first results before their
 /// second ones. Of all operators but TopK one.
 fn ranks(problem: &Problem) -> (usize, usize) {
-    let axis = problem.reduced().iter().position(|&reduced| reduced);
-    match (problem.k(), axis) {
-        (Some(k), Some(axis)) => {
-            let inner = elements(&problem.inputs()[0][axis + 1..]);
-            (k as usize, inner as usize)
-        }
-        _ => (1, 1),
-    }
+    let inner = problem.inner() as usize;
+    problem.k().map_or((1, 1), |k| (k as usize, inner))
 }
 
 /// Puts the results of one segment after the other into the order of the outputs.

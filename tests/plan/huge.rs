@@ -239,6 +239,22 @@ fn one_huge_tensor_is_planned_in_milliseconds() {
 }
 
 #[test]
+fn a_tensor_of_a_million_dimensions_is_planned_at_once() {
+    let mut shape = vec![1; 1_000_000];
+    shape[500_000] = 7;
+    let start = Instant::now();
+    for problem in [
+        Problem::arg_max(DType::F32, &shape, 500_000),
+        Problem::reduce_sum(DType::F32, &shape, &[0, 500_000]),
+        Problem::top_k(DType::F32, &shape, 500_000, 3),
+    ] {
+        let plan = Plan::new(&problem.expect("a problem"), &class(CLASSES[0]));
+        assert!(plan.is_ok(), "{plan:?}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
 fn absurd_tensors_are_refused_and_not_planned_forever() {
     let caps = Caps::webgpu_default();
     for shape in [
