@@ -191,7 +191,7 @@ impl StrideTable {
     /// The column of the coordinate along which an elementwise invocation takes several vec4.
     pub const COORDINATE: usize = STRIDE_COLUMNS - 1;
 
-    /// The words of the uniform block that holds this table.
+    /// The words of the uniform block that holds this table, whose sizes are 2 or more.
     pub fn words(&self) -> [u32; STRIDE_TABLE_WORDS] {
         let mut words = [0; STRIDE_TABLE_WORDS];
         let (shape, rest) = words.split_at_mut(4 * STRIDE_DIMS);

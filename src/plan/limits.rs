@@ -12,8 +12,8 @@ pub(crate) const MAX_REGION: u64 = 1 << 30;
 const MAX_REGIONS: u64 = 1 << 16;
 /// Most dispatches of a plan: some hundred MiB of them.
 pub(crate) const MAX_DISPATCHES: u64 = 1 << 18;
-/// Most bytes of scratch that a dispatch sees: shaders number its words by 32 bits.
-const MAX_SCRATCH: u64 = 16 << 30;
+/// Most bytes of partial results that a dispatch sees: shaders number their words by 32 bits.
+const MAX_PARTIALS: u64 = 16 << 30;
 /// Most parts of a segment that tuning may ask for: one invocation may have to take them all, for each of the
 /// four outputs that share a word.
 pub(crate) const MAX_PARTS: u64 = 4096;
@@ -94,7 +94,7 @@ impl Caps {
     /// Partial results of that format that a dispatch may read or write. Scratch is whole vec4, and must not
     /// exceed a buffer.
     pub(crate) fn partials(&self, partial: StoreFormat) -> u64 {
-        let most = self.binding_bytes.min(self.budget(false)).min(MAX_SCRATCH);
+        let most = self.binding_bytes.min(self.budget(false)).min(MAX_PARTIALS);
         most / 16 * 16 / partial.bytes()
     }
 

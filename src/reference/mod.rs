@@ -492,7 +492,8 @@ struct Dim {
 
 impl Walk {
     fn new(shape: &[u64], strides: &[i64], first: u64) -> Walk {
-        let dims = shape.iter().zip(strides);
+        // Along a dimension of size 1 there is nowhere to go.
+        let dims = shape.iter().zip(strides).filter(|(size, _)| **size != 1);
         let dims = dims.map(|(&size, &stride)| Dim {
             at: 0,
             size,
@@ -556,14 +557,22 @@ fn strides_of(problem: &Problem, i: usize) -> (Vec<i64>, u64) {
     }
     let (mut all, offset) = match problem.layout(i) {
         Some(layout) => (layout.strides.clone(), layout.offset),
-        None => {
-            let stride = |d: usize| elements(&shape[d + 1..]) as i64;
-            ((0..shape.len()).map(stride).collect(), 0)
-        }
+        None => (dense_strides(shape), 0),
     };
     let once = all.iter_mut().zip(shape).filter(|(_, size)| **size == 1);
     once.for_each(|(stride, _)| *stride = 0);
     (all, offset)
+}
+
+/// The strides of a tensor in C order that has elements.
+fn dense_strides(shape: &[u64]) -> Vec<i64> {
+    let mut next = 1;
+    let mut all = vec![0; shape.len()];
+    for (stride, &size) in all.iter_mut().zip(shape).rev() {
+        *stride = next;
+        next *= size as i64;
+    }
+    all
 }
 
 /// Calls `of` with the number of every output and the positions of its elements.

@@ -4,7 +4,9 @@
 //! results of their segments.
 
 use crate::problem::{InputLayout, elements};
-use crate::reference::{Running, evaluate, for_each_segment, nothing, order_ranks, ranks};
+use crate::reference::{
+    Running, dense_strides, evaluate, for_each_segment, nothing, order_ranks, ranks,
+};
 use crate::{Error, Op, Problem};
 use std::io;
 
@@ -16,8 +18,8 @@ const BLOCK_OF_MANY: u64 = 1 << 15;
 const MOST_READ: u64 = 4;
 
 /// [`evaluate`] with inputs read and outputs written piece by piece. It takes a few dozen MiB, whatever the size of
-/// the tensors. Only TopK may take more: a few times the results of a row of segments side by side. Elements of a view that
-/// lie near each other are read at once, with what lies between.
+/// the tensors. Only TopK may take more: up to 100 bytes for each result of a row of segments side by side. Elements of a view
+/// that lie near each other are read at once, with what lies between.
 ///
 /// `read(input, offset, bytes)` fills `bytes` with the input's bytes from `offset` on. `write(output, offset, bytes)`
 /// receives an output's bytes, in order, each once.
@@ -134,9 +136,11 @@ struct Blocks<'a> {
 
 impl Blocks<'_> {
     fn new(shape: &[u64], most: u64) -> Blocks<'_> {
-        let fits = |d: &usize| elements(&shape[d + 1..]) <= most;
-        let cut = (0..shape.len()).find(fits).unwrap_or(0);
-        let behind = shape.get(cut + 1..).map_or(1, elements);
+        let (mut cut, mut behind) = (shape.len().saturating_sub(1), 1u64);
+        while cut > 0 && behind.saturating_mul(shape[cut]) <= most {
+            behind *= shape[cut];
+            cut -= 1;
+        }
         Blocks {
             shape,
             cut,
@@ -233,7 +237,7 @@ fn gather(
     read: &mut impl FnMut(u64, &mut [u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let strides = &layout.strides;
-    let mut dims: Vec<usize> = (0..shape.len()).collect();
+    let mut dims: Vec<usize> = (0..shape.len()).filter(|&d| shape[d] != 1).collect();
     dims.sort_by_key(|&d| strides[d].unsigned_abs());
     let (mut near, mut others) = (vec![1; shape.len()], shape.to_vec());
     let (mut span, mut back) = (1, 0);
@@ -251,10 +255,9 @@ fn gather(
         offset: back,
         strides: strides.clone(),
     };
-    let pitch = |d| elements(&shape[d + 1..]) as i64;
     let dense = InputLayout {
         offset: 0,
-        strides: (0..shape.len()).map(pitch).collect(),
+        strides: dense_strides(shape),
     };
     let mut held = vec![0; span as usize * size];
     for other in 0..elements(&others) {

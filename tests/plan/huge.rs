@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::time::{Duration, Instant};
 use support::grid::{CLASSES, class};
 use wgreduce::unstable::{Pass, Slot, Walk};
-use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, Tuning};
+use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, Tuning, reference};
 
 const BEYOND: u64 = (1 << 32) + 3;
 
@@ -239,7 +239,7 @@ fn one_huge_tensor_is_planned_in_milliseconds() {
 }
 
 #[test]
-fn a_tensor_of_a_million_dimensions_is_planned_at_once() {
+fn a_tensor_of_a_million_dimensions_is_planned_and_computed_at_once() {
     let mut shape = vec![1; 1_000_000];
     shape[500_000] = 7;
     let start = Instant::now();
@@ -248,8 +248,11 @@ fn a_tensor_of_a_million_dimensions_is_planned_at_once() {
         Problem::reduce_sum(DType::F32, &shape, &[0, 500_000]),
         Problem::top_k(DType::F32, &shape, 500_000, 3),
     ] {
-        let plan = Plan::new(&problem.expect("a problem"), &class(CLASSES[0]));
+        let problem = problem.expect("a problem");
+        let plan = Plan::new(&problem, &class(CLASSES[0]));
         assert!(plan.is_ok(), "{plan:?}");
+        let computed = reference::evaluate(&problem, &[&[0; 28]]);
+        assert!(computed.is_ok(), "{computed:?}");
     }
     assert!(start.elapsed() < Duration::from_secs(10));
 }

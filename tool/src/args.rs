@@ -68,6 +68,11 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Erro
     let line: Vec<OsString> = line.into_iter().collect();
     let matches = match tool.try_get_matches_from_mut(&line) {
         Ok(matches) => matches,
+        // Clap does not say where. With a replacement character the text is refused by what reads it, by name.
+        Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
+            let readable = line.iter().map(|text| text.to_string_lossy().into_owned());
+            return Err(tool.try_get_matches_from(readable).err().unwrap_or(error));
+        }
         Err(error) => return Err(of_another_command(&mut tool, &line, &error).unwrap_or(error)),
     };
     let cli = Cli::from_arg_matches(&matches)?;
@@ -728,6 +733,21 @@ mod tests {
         assert_eq!(axes("0,x"), Err(wrong.into()));
         let wrong = "'-1' is not a dimension; a list is written like 64,512";
         assert_eq!(shape("2,-1"), Err(wrong.into()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_option_that_is_no_text_is_named() {
+        use std::os::unix::ffi::OsStringExt;
+        for (option, named) in [("--nan", "--nan <POLICY>"), ("--axis", "--axis <AXIS>")] {
+            let line = ["wgreduce", "argmin", "in.npy", option].map(OsString::from);
+            let line = line
+                .into_iter()
+                .chain([OsString::from_vec(b"x\xff".to_vec())]);
+            let error = parse(line).unwrap_err().to_string();
+            let words = format!("error: invalid value 'x\u{fffd}' for '{named}'");
+            assert!(error.starts_with(&words), "{error}");
+        }
     }
 
     #[test]

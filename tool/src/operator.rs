@@ -75,3 +75,17 @@ pub fn like<S: AsRef<[u64]>>(
         .index_type(other.index_result_type().unwrap_or_default())
         .with_values(other.gives_values()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operator_poses_its_own_problem() {
+        for (name, op) in OPERATORS {
+            let problem = problem(op, DType::F32, &[[2]], &[0], 1).expect(name);
+            assert_eq!(problem.op(), op, "{name}");
+            assert_eq!(like(&problem, &[[3]], &[0]).expect(name).op(), op);
+        }
+    }
+}
