@@ -17,16 +17,17 @@ type Module = (naga::Module, ModuleInfo);
 
 /// The run's share of the texts, each parsed once.
 static MODULES: LazyLock<HashMap<&str, Module>> = LazyLock::new(|| {
-    let mut texts: Vec<(&str, String)> = Vec::new();
+    let mut texts: Vec<(&str, &Kernel)> = Vec::new();
     let mut seen = BTreeSet::new();
     for (kernel, (text, _)) in KERNELS.iter() {
         if seen.insert(text) && support::taken(("text", kernel)) {
-            texts.push((text, kernel.label()));
+            texts.push((text, kernel));
         }
     }
-    let parse = |part: &[(&'static str, String)]| {
-        let parsed = part.iter().map(|(text, label)| {
-            let module = module(text).unwrap_or_else(|e| panic!("{label}: {e}"));
+    let parse = |part: &[(&'static str, &Kernel)]| {
+        let parsed = part.iter().map(|(text, kernel)| {
+            let module = module(kernel, text);
+            let module = module.unwrap_or_else(|e| panic!("{}: {e}", kernel.label()));
             (*text, module)
         });
         parsed.collect::<Vec<_>>()

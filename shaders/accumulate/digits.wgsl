@@ -62,10 +62,11 @@ fn look(own: Look, v: Unit) -> Look {
     l.least = max(l.least, Unit(0u) - (size | low));
 //# end
 //# if HALF
-    // Two at once: whether there is an exponent of infinities, and whether one of subnormal numbers.
+    // Two at once, in the top bit of each: whether it is infinite or a NaN, and whether it is subnormal. The first may carry into
+    // the other one, which then does not count.
     let size = v | Unit(0x80008000u);
-    l.most |= (v & Unit(0x7c007c00u)) + Unit(0x04000400u);
-    l.least |= ~(size - Unit(0x04000400u)) & (size - Unit(0x00010001u));
+    l.most |= ~(size + Unit(0x04000400u));
+    l.least |= (size - Unit(0x04000400u)) ^ (size - Unit(0x00010001u));
 //# end
 //# if (BITS == 16) & (HALF == 0)
     let high = v & Unit(0x7fff0000u);

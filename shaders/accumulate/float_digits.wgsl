@@ -36,30 +36,48 @@ fn acc_begin(l: Look, count: u32) -> Acc {
     return a;
 }
 
-// What is added of the elements of a unit, as float32. `exactly`: float16 by integers, as a driver may take subnormal numbers as 0.
+// What is added of the elements of a unit, as float32. `exactly`: also of the subnormal numbers of float16, which a driver may
+// take as 0.
 fn elements_of(v: Unit, exactly: bool) -> Keys {
     let k = keys_of(vec4<u32>(v));
+//# if UNPACKS
+//# for i in 0..4
+    let x{i} = bitcast<vec2<u32>>(unpack2x16float(vec4<u32>(v)[{i}]));
+//# end
+//# end
     return Keys(
 //# for j in 0..PLANES
-        plane_floats(k.p{j}, exactly),
+//# if UNPACKS
+        plane_added(plane_exact(Plane(x0[{j}], x1[{j}], x2[{j}], x3[{j}]), k.p{j}, exactly)),
+//# else
+        plane_added(plane_exact(plane_floats(k.p{j}), k.p{j}, exactly)),
+//# end
 //# end
     );
 }
 
-fn plane_floats(k: Plane, exactly: bool) -> Plane {
+fn plane_floats(k: Plane) -> Plane {
 //# if HALF
     // An exponent of float16 counts from 15, one of float32 from 127. The sign stays.
     let bits = bitcast<Plane>(bitcast<vec4<i32>>(k) >> Plane(3u)) & Plane(0x8fffe000u);
-    var x = bitcast<Plane>(bitcast<vec4<f32>>(bits) * bitcast<f32>((127u + 112u) << 23u));
-    if exactly {
-        let size = (k >> Plane(16u)) & Plane(0x7fffu);
-        let counted = bitcast<Plane>(vec4<f32>(size)) - Plane(24u << 23u);
-        let small = select(counted, Plane(0u), size == Plane(0u)) | (k & Plane(0x80000000u));
-        x = select(x, small, size < Plane(0x400u));
-    }
+    return bitcast<Plane>(bitcast<vec4<f32>>(bits) * bitcast<f32>((127u + 112u) << 23u));
 //# else
-    let x = k & Plane(KEEP);
+    return k & Plane(KEEP);
 //# end
+}
+
+// x, but for the elements k that are subnormal numbers of float16, which become floats by integers.
+fn plane_exact(x: Plane, k: Plane, exactly: bool) -> Plane {
+    if {HALF} == 0 || !exactly {
+        return x;
+    }
+    let size = (k >> Plane(16u)) & Plane(0x7fffu);
+    let counted = bitcast<Plane>(vec4<f32>(size)) - Plane(24u << 23u);
+    let small = select(counted, Plane(0u), size == Plane(0u)) | (k & Plane(0x80000000u));
+    return select(x, small, size < Plane(0x400u));
+}
+
+fn plane_added(x: Plane) -> Plane {
 //# if SQUARES
     return bitcast<Plane>(bitcast<vec4<f32>>(x) * bitcast<vec4<f32>>(x));
 //# else

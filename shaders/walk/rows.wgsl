@@ -312,7 +312,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# if BY_FLOATS
     for (var e = select({LEN}u, 0u, more0.wide); e < {LEN}u; e++) {
 //# for r in 0..ROWS
-        let x{r} = plane_floats(vec4<u32>(raw(elements + {r * LEN}u + e)), true).x;
+        let x{r} = elements_of(Unit(raw(elements + {r * LEN}u + e)), true).p{PLANES - 1}.x;
         more{r} = acc_take(more{r}, piece_of(more{r}, x{r}), 0u);
 //# end
     }

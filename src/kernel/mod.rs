@@ -10,6 +10,7 @@ mod template;
 pub use accumulator::Accumulator;
 
 use crate::DType;
+use crate::sums::Sum;
 use crate::walk::Walk;
 
 /// What a kernel writes.
@@ -102,6 +103,8 @@ pub struct Kernel {
     pub beside: Option<StoreFormat>,
     /// Invocations in a workgroup.
     pub workgroup: u32,
+    /// Whether sums of float16 may use `unpack2x16float`, which Mesa's software drivers have only with 16-bit floats.
+    pub unpacks: bool,
 }
 
 /// What is bound. A number stands for several that no shader has together.
@@ -294,6 +297,7 @@ impl Kernel {
             ("DST_VECS", recipe.writes_vecs.into()),
             ("DST_PAIRS", recipe.writes_pairs.into()),
             ("BESIDE", beside as u32),
+            ("UNPACKS", (self.unpacks && self.acc.sum().is_some_and(Sum::is_half)).into()),
         ]);
         names.extend(self.acc.names());
         let told = |i: usize| names[..i].iter().all(|(name, _)| *name != names[i].0);

@@ -10,7 +10,7 @@ use crate::plan::pass::{Pass, RowParts, Slot, View};
 use crate::plan::splits::{BufferSplits, Region};
 use crate::sums::Sum;
 use crate::walk::Walk;
-use crate::{Caps, Dim, Error, IndexType, Op, Order, Problem};
+use crate::{AdapterClass, Caps, Dim, Error, IndexType, Op, Order, Problem};
 
 /// The reduction of one group of neighbouring dimensions.
 #[derive(Clone, Copy, Debug)]
@@ -226,6 +226,7 @@ impl<'a> Planner<'a> {
             out,
             beside: None,
             workgroup: self.caps.workgroup(),
+            unpacks: false,
         }
     }
 
@@ -237,6 +238,7 @@ impl<'a> Planner<'a> {
             out: step.out,
             beside: step.beside.filter(|_| !step.out.is_partial()),
             workgroup: self.caps.workgroup(),
+            unpacks: self.caps.class != AdapterClass::Software,
         }
     }
 

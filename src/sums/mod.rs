@@ -106,6 +106,11 @@ impl Sum {
         self.dtype.class() == Class::Float
     }
 
+    /// Whether it is one of float16.
+    pub(crate) fn is_half(self) -> bool {
+        self.dtype == DType::F16
+    }
+
     pub(crate) fn bits(self) -> u32 {
         8 * self.dtype.size() as u32
     }
@@ -415,7 +420,7 @@ impl Sum {
             ("BIT_0", window.bit_0 as u32),
             ("UNIT_LEAST", window.unit_least as u32),
             ("EXPONENT_MOST", window.exponent_most as u32),
-            ("HALF", (self.dtype == DType::F16).into()),
+            ("HALF", self.is_half().into()),
             ("BY_FLOATS", self.splits_floats().into()),
             ("MAGNITUDE", self.magnitude()),
             ("WORDS_OF", self.magnitude().div_ceil(32)),

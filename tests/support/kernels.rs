@@ -21,10 +21,15 @@ pub fn source(kernel: &Kernel) -> Source {
     )
 }
 
-/// A text as naga reads it. No capabilities are given, so a kernel that uses an optional one is refused.
-pub fn module(text: &str) -> Result<(naga::Module, ModuleInfo), String> {
+/// A text as naga reads it. A kernel that uses an optional capability is refused, but for what all but Mesa's software drivers
+/// have, where the kernel may use it.
+pub fn module(kernel: &Kernel, text: &str) -> Result<(naga::Module, ModuleInfo), String> {
     let module = naga::front::wgsl::parse_str(text).map_err(|e| e.emit_to_string(text))?;
-    let info = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module);
+    let capabilities = match kernel.unpacks {
+        true => Capabilities::SHADER_FLOAT16_IN_FLOAT32,
+        false => Capabilities::empty(),
+    };
+    let info = Validator::new(ValidationFlags::all(), capabilities).validate(&module);
     let info = info.map_err(|e| e.emit_to_string(text))?;
     Ok((module, info))
 }

@@ -32,7 +32,7 @@ pub fn module(
     kernel: &Kernel,
     source: &Source,
 ) -> Result<(naga::Module, naga::valid::ModuleInfo), String> {
-    let (module, info) = kernels::module(&source.0)?;
+    let (module, info) = kernels::module(kernel, &source.0)?;
     let entry = Some((Compute, kernel.walk.entry_point()));
     let (module, info) = process_overrides(&module, &info, entry, &kernels::constants(source))
         .map_err(|e| format!("overrides: {e:?}"))?;
