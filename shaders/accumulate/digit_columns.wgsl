@@ -26,44 +26,8 @@ fn column_of(x: Ints, c: u32) -> i32 {
 //# end
 }
 
-fn acc_none() -> Placed {
-    var p: Placed;
-    p.top = {W - 1}u;
-    return p;
-}
-
-// A block of at most 8 rows, and what its window does not hold. 32 such blocks, and that of one, add less than 33 * 8 * 2^22 to a
-// digit.
-fn acc_add(own: Placed, block: Acc, more: Acc) -> Placed {
-    var p = own;
-//# if HALF + (FLOATS == 0)
-    // At fixed places.
-    let b = with_more(placed_of(block), more);
-    let near = true;
-//# else
-    let b = placed_of(block);
-    let near = b.top == p.top && !block.wide;
-//# end
-//# for j in 0..SUMS
-//# for d in 0..G
-    p.d{j}_{W - 1 - d} += select(Ints(0), b.d{j}_{W - 1 - d}, near);
-//# end
-//# end
-    p.far = p.far || b.far;
-    p.signs |= b.signs;
-    p.blocks += 1u;
-    for (var seldom = !near || (p.blocks & 31u) == 0u; seldom; seldom = false) {
-        if near {
-            p = carried(p);
-        } else {
-            p = acc_join(p, with_more(b, more));
-        }
-    }
-    return p;
-}
-
-fn acc_placed(p: Placed, first: u32, step: u32) -> Placed {
-    return carried(p);
+fn acc_placed(s: Sum, first: u32, step: u32) -> Placed {
+    return sum_placed(s);
 }
 //# if SHARED
 

@@ -1,13 +1,12 @@
 // Digits: an exact sum. Place i counts in 2^(22 i) of the least bit that an element, or its square, can have. {N} digits are a
-// window, which elements that are not too far apart share; accumulate/float_digits and accumulate/integer_digits take them. The
-// window of a block may begin between two places: then its digits have {G}, else as many as they are.
+// window, which elements that are not too far apart share; accumulate/float_digits and accumulate/integer_digits take them. A
+// window may begin between two places: then its digits have {G}, else as many as they are.
 //
-//   look(l, v)               what tells how far apart the elements of some units are; Look() is that of none
-//   acc_begin(l, count)      an empty sum of a block of so many elements, at most 256, whose window suits them
+//   look(l, v)               what tells how far apart the elements of some units are; look_none() is that of none
+//   sum_for(s, l, count)     a sum whose window holds a block of so many elements: it begins one only where the last does not
 //   acc_take(acc, x, at)     and an element of a unit: elements_of(v, false)
-//   placed_of(acc)           its digits at their places, not carried
-//   with_more(placed, acc)   of floats that are `wide`: and what the window does not hold of them, piece_of(acc, element), which
-//                            another sum took that began alike
+//   acc_take_more(acc, x)    of floats that are `wide`: what the window does not hold of an element
+//   sum_placed(s)            all digits at their places, carried
 //   acc_join(a, b)           two sums of a segment, in any order, carried: each digit below 2^22, the highest signed
 //
 // Digits do not hold NaN, infinities, the largest numbers, and elements that are too far apart. A sum with such elements is
@@ -29,75 +28,109 @@ alias Floats = vec{COLUMNS}<f32>;
 //# end
 alias Signs = Bits;
 
-fn any_of(v: Unit) -> u32 {
-    let w = vec4<u32>(v);
-    return w.x | w.y | w.z | w.w;
-}
+// What tells how far apart elements are: the sizes of 32 bits, or of 64 bits the upper words. Two elements of 16 bits in a word
+// are told apart by places.
+//# if BITS == 16
+alias Sizes = vec2<u32>;
+//# else
+alias Sizes = u32;
+//# end
 
-fn greatest_of(v: Unit) -> u32 {
-    let w = vec4<u32>(v);
-    return max(max(w.x, w.y), max(w.z, w.w));
-}
-
-// What tells how far apart elements are; of 64 bits, their upper words do, each twice.
 struct Look {
-    most: Unit,
-    least: Unit, // the complement of one less than the least size: zeros do not count
-    plus: Unit, // signs that any element lacks
+    most: Sizes,
+    least: Sizes, // one less than the least size, wrapping: zeros do not count
+//# if BY_VEC
+    plus: vec4<u32>, // signs that any element lacks
+//# else
+    plus: u32, // signs that any element lacks
+//# end
+}
+
+fn look_none() -> Look {
+    var l: Look;
+    l.least = Sizes(0xffffffffu);
+    return l;
+}
+
+// The same without sizes.
+fn look_signs(own: Look) -> Look {
+    var l = look_none();
+    l.plus = own.plus;
+    return l;
 }
 
 fn look(own: Look, v: Unit) -> Look {
     var l = own;
 //# if BITS == 64
     let w = v.ywyw;
-    let low = min(v.xzxz, Unit(1u));
 //# else
-    let w = v;
-    let low = Unit(0u);
+    let w = vec4<u32>(v);
 //# end
+//# if BY_VEC
     l.plus |= ~w;
-//# if BITS >= 32
-    let size = w & Unit(0x7fffffffu);
-    l.most = max(l.most, size);
-    l.least = max(l.least, Unit(0u) - (size | low));
 //# end
-//# if HALF
-    // Two at once, in the top bit of each: whether it is infinite or a NaN, and whether it is subnormal. The first may carry into
-    // the other one, which then does not count.
-    let size = v | Unit(0x80008000u);
-    l.most |= ~(size + Unit(0x04000400u));
-    l.least |= (size - Unit(0x04000400u)) ^ (size - Unit(0x00010001u));
+//# for c in 0..LOOKED * FLOATS
+//# if BY_VEC == 0
+    l.plus |= ~w[{c}];
 //# end
-//# if (BITS == 16) & (HALF == 0)
-    let high = v & Unit(0x7fff0000u);
-    let bottom = (v << Unit(16u)) & Unit(0x7fff0000u);
-    l.most = max(l.most, max(high, bottom));
-    l.least = max(l.least, max(Unit(0u) - high, Unit(0u) - bottom));
+//# if BITS == 16
+    let size{c} = vec2<u32>(w[{c}]) & vec2<u32>(0x7fffu, 0x7fff0000u);
+    let counts{c} = size{c};
+//# else
+    let size{c} = w[{c}] & 0x7fffffffu;
+//# if BITS == 64
+    let counts{c} = size{c} | min(v[{2 * c}], 1u);
+//# else
+    let counts{c} = size{c};
+//# end
+//# end
+    l.most = max(l.most, size{c});
+    l.least = min(l.least, counts{c} - Sizes(1u));
 //# end
     return l;
+}
+
+fn most_of_look(l: Look) -> u32 {
+//# if BITS == 16
+    return max(l.most.x << 16u, l.most.y);
+//# else
+    return l.most;
+//# end
+}
+
+fn least_of_look(l: Look) -> u32 {
+//# if BITS == 16
+    return min((l.least.x << 16u) | 0xffffu, l.least.y);
+//# else
+    return l.least;
+//# end
 }
 
 fn signs_of(l: Look) -> Signs {
 //# if BY_VEC
     return columns_of(l.plus);
 //# else
-    return any_of(l.plus);
+    return l.plus;
 //# end
 }
 
+// Digits of a window. Of floats a second one lies below it, for what the first does not hold.
 struct Acc {
 //# if BY_FLOATS
     m: f32,
     unit: f32,
-//# end
     wide: bool, // the window does not hold all bits of the elements
-    top: u32, // the place of the block's highest bits
+//# end
+    most: u32, // what it holds, as Look tells it
+    least: u32,
+    top: u32, // the place of the highest bits
     far: bool,
-    signs: Signs, // that any element lacks
-    less: i32, // what is counted too much in the last digit
+    count: u32, // of elements
+//# for w in 0..1 + BY_FLOATS
 //# for j in 0..SUMS
 //# for d in 0..N
-    s{j}_{d}: Ints,
+    s{w}_{j}_{d}: Ints,
+//# end
 //# end
 //# end
 //# if G > N
@@ -105,13 +138,13 @@ struct Acc {
 //# end
 }
 
-// A sum, or one for each column. Its digits are 0 to {W - 1}, from `top` down.
+// Elements that a digit has room for.
+const ROOM: u32 = 256u;
+
+// A sum, or one for each column. Its digits are 0 to {W - 1}, from `top` down; `top` is 0 before there are any.
 struct Placed {
     top: u32,
     far: bool,
-//# if BY_VEC
-    blocks: u32, // since digits were carried
-//# end
 //# for c in 0..COUNTS * TEAMS
     count{c}: u32, // of elements that were taken again
 //# end
@@ -123,46 +156,38 @@ struct Placed {
 //# end
 }
 
-// The digits of a block, not carried.
+// The digits of a window, not carried.
 fn placed_of(a: Acc) -> Placed {
     var p: Placed;
     p.top = a.top;
     p.far = a.far;
-    p.signs = a.signs;
+//# if BY_FLOATS
+    // The last digits count M as well.
+    let less0 = bitcast<i32>(a.count * bitcast<u32>(a.m));
+    let less1 = select(0, less0, a.wide);
+//# else
+    let less0 = 0;
+//# end
+//# for w in 0..1 + BY_FLOATS * (HALF == 0)
 //# for j in 0..SUMS
 //# for d in 0..N
-    let s{j}_{d} = a.s{j}_{d} - Ints(a.less * {d == N - 1});
+//# if HALF
+    // All elements were taken once more.
+    let s{w}_{j}_{d} = select(a.s0_{j}_{d}, a.s1_{j}_{d}, a.wide) - Ints(less0 * {d == N - 1});
+//# else
+    let s{w}_{j}_{d} = a.s{w}_{j}_{d} - Ints(less{w} * {d == N - 1});
+//# end
 //# if G == N
-    p.d{j}_{W - 1 - d} = s{j}_{d};
+    p.d{j}_{W - 1 - d} = s{w}_{j}_{d};
 //# else
     // Its highest bits go to the place above.
-    p.d{j}_{W - 1 - d} += s{j}_{d} >> Bits(DIGIT - a.up);
-    p.d{j}_{W - 2 - d} = (s{j}_{d} << Bits(a.up)) & Ints(BELOW);
+    p.d{j}_{W - 1 - d - w * N} += s{w}_{j}_{d} >> Bits(DIGIT - a.up);
+    p.d{j}_{W - 2 - d - w * N} += (s{w}_{j}_{d} << Bits(a.up)) & Ints(BELOW);
+//# end
 //# end
 //# end
 //# end
     return p;
-}
-
-// With what the window does not hold of elements that are `wide`; of float16 that is all.
-fn with_more(own: Placed, more: Acc) -> Placed {
-//# if W == N
-    if more.wide {
-        return placed_of(more);
-    }
-    return own;
-//# else
-    var p = own;
-    for (var wide = more.wide; wide; wide = false) {
-        let b = placed_of(more);
-//# for j in 0..SUMS
-//# for d in 0..W - N
-        p.d{j}_{d} += b.d{j}_{d + N};
-//# end
-//# end
-    }
-    return p;
-//# end
 }
 
 fn carried(own: Placed) -> Placed {
@@ -179,8 +204,9 @@ fn carried(own: Placed) -> Placed {
 // The same with higher digits, if what is below them is 0.
 fn raised(own: Placed, top: u32) -> Placed {
     var p = own;
-    // After so many nothing is left of it.
-    for (var n = min(top - p.top, {W + 2}u); n > 0u; n--) {
+    // After so many nothing is left of it. The places of float16 and of integers are always the same.
+    let most = min(top - p.top, {(W + 2) * FLOATS * (HALF == 0)}u);
+    for (var n = select(most, 0u, p.top == 0u); n > 0u; n--) {
         var lost = Ints(0);
 //# for j in 0..SUMS
         lost |= p.d{j}_0;
@@ -202,7 +228,8 @@ fn raised(own: Placed, top: u32) -> Placed {
 
 // Digits of both together stay below 2^31, and become carried. One that is not carried may make a sum far without need.
 fn acc_join(x: Placed, y: Placed) -> Placed {
-    let top = max(x.top, y.top);
+    // What lies below place 0 is 0.
+    let top = max(max(x.top, y.top), {W - 1}u);
     var p = raised(x, top);
     let q = raised(y, top);
     p.far = p.far || q.far;
@@ -218,6 +245,43 @@ fn acc_join(x: Placed, y: Placed) -> Placed {
     return carried(p);
 }
 
+// A sum while its elements come.
+struct Sum {
+    acc: Acc, // of the last ones
+    placed: Placed, // of those before them
+    look: Look,
+}
+
+fn acc_none() -> Sum {
+    var s: Sum;
+    s.acc.count = ROOM;
+    s.look = look_none();
+    return s;
+}
+
+fn sum_for(own: Sum, l: Look, count: u32) -> Sum {
+    var s = own;
+    s.look = look_signs(l);
+    var holds = s.acc.count + count <= ROOM;
+//# if FLOATS
+    holds = holds && most_of_look(l) <= s.acc.most && least_of_look(l) >= s.acc.least;
+//# end
+//# if BY_FLOATS
+    holds = holds && !s.acc.wide;
+//# end
+    for (var seldom = !holds; seldom; seldom = false) {
+        s.placed = acc_join(s.placed, carried(placed_of(s.acc)));
+        s.acc = acc_begin(l);
+    }
+    s.acc.count += count;
+    return s;
+}
+
+fn sum_placed(s: Sum) -> Placed {
+    var p = acc_join(s.placed, carried(placed_of(s.acc)));
+    p.signs = signs_of(s.look);
+    return p;
+}
 //# if PARTIAL_SUM == 0
 
 // A sum that is not far.
@@ -231,10 +295,21 @@ fn acc_take(own: Acc, x: Key, at: u32) -> Acc {
     var a = own;
     let digits = digits_of(own, x);
 //# for d in 0..N
-    a.s0_{d} += digits.s{d};
+    a.s0_0_{d} += digits.s{d};
 //# end
     return a;
 }
+//# if BY_FLOATS
+
+fn acc_take_more(own: Acc, x: Key) -> Acc {
+    var a = own;
+    let digits = digits_of(own, piece_of(own, x));
+//# for d in 0..N
+    a.s1_0_{d} += digits.s{d};
+//# end
+    return a;
+}
+//# end
 
 fn one_of(p: Placed) -> One {
     return One(
@@ -266,10 +341,7 @@ fn is_far(lid: u32, own: Placed) -> bool {
 
 // Leaves the sum of elements as a partial sum.
 fn settle(lid: u32, at: u32, own: Placed, e: Elements) {
-    // What lies below place 0 is 0.
-    let p = raised(own, max(own.top, {W - 1}u));
-    let lowest = p.top - {W - 1}u;
-    leave_sum(lid, at, is_far(lid, p), lowest, one_of(p), is_minus(p), e);
+    leave_sum(lid, at, is_far(lid, own), own.top - {W - 1}u, one_of(own), is_minus(own), e);
 }
 //# else
 

@@ -8,31 +8,36 @@
 // No addition of floats takes the result of another one: between them stands an integer operation or a conversion. Else a
 // compiler might find that x - ((x + M) - M) is 0.
 
-fn acc_begin(l: Look, count: u32) -> Acc {
+// A window that holds at least the greatest elements.
+fn acc_begin(l: Look) -> Acc {
     var a: Acc;
+    let most = most_of_look(l) >> {31 - EXPONENT}u;
+    let least = least_of_look(l);
 //# if G == N
-    let unit = {22 * (W - 1)}u;
+    let cap = {EXPONENT_MOST}u;
+    let unit = {22 * (W - 1)};
     a.top = {W - 1}u;
-    a.far = (any_of(l.most) & 0x80008000u) != 0u;
     // Subnormal numbers, which a driver may take as 0.
-    a.wide = (any_of(l.least) & 0x80008000u) != 0u;
+    let first = 1u;
 //# else
-    let most = greatest_of(l.most) >> {31 - EXPONENT}u;
-    // Which bits the first unit and the least one of all elements are; or one below it. Bit 0 is the least one of exponent 1.
-    let unit = u32(max({PLACES} * (i32(min(most, {EXPONENT_MOST}u)) - 1) + {MAGNITUDE} - 22, {UNIT_LEAST}));
-    let lowest = {PLACES} * (i32(max(~greatest_of(l.least) >> {31 - EXPONENT}u, 1u)) - 1);
-    a.wide = lowest < i32(unit) - {22 * (N - 1)};
+    // Elements that come later may be somewhat greater.
+    let cap = min(most + {MARGIN}u, {EXPONENT_MOST}u);
+    // Which bits the first unit and the last one are. Bit 0 is the least one of exponent 1.
+    let unit = max({PLACES} * (i32(cap) - 1) + {MAGNITUDE} - 22, {UNIT_LEAST});
+    let last = max(unit - {22 * (N - 1)}, 0);
+    let first = u32(last + {PLACES - 1}) / {PLACES}u + u32(last > 0);
     // What is left of an element must be no subnormal number: BIT_0, which wraps, is the exponent of bit 0.
-    a.far = most > {EXPONENT_MOST}u || lowest < max(i32(unit) - {22 * (2 * N - 1)}, {4294967297 - BIT_0});
-    a.top = unit / DIGIT + 1u;
-    a.up = unit % DIGIT;
+    a.far = {PLACES} * (i32(max(least >> {31 - EXPONENT}u, 1u)) - 1) < max(unit - {22 * (2 * N - 1)}, {4294967297 - BIT_0});
+    a.top = u32(unit) / DIGIT + 1u;
+    a.up = u32(unit) % DIGIT;
 //# end
-    let exponent = unit + {BIT_0}u;
+    a.far = a.far || most > {EXPONENT_MOST}u;
+    a.most = (cap << {31 - EXPONENT}u) | {2147483647 >> EXPONENT}u;
+    a.least = max(first << {31 - EXPONENT}u, 1u) - 1u;
+    a.wide = least < a.least;
+    let exponent = u32(unit) + {BIT_0}u;
     a.unit = bitcast<f32>(exponent << 23u);
-    let m = ((exponent + 23u) << 23u) | 0x400000u;
-    a.m = bitcast<f32>(m);
-    a.less = bitcast<i32>(count * m);
-    a.signs = signs_of(l);
+    a.m = bitcast<f32>(((exponent + 23u) << 23u) | 0x400000u);
     return a;
 }
 
@@ -127,7 +132,18 @@ fn acc_take(own: Acc, k: Keys, at: u32) -> Acc {
 //# for j in 0..SUMS
     let x{j} = digits_of(own, columns_of(k.p{j}));
 //# for d in 0..N
-    a.s{j}_{d} += x{j}.s{d};
+    a.s0_{j}_{d} += x{j}.s{d};
+//# end
+//# end
+    return a;
+}
+
+fn acc_take_more(own: Acc, k: Keys) -> Acc {
+    var a = own;
+//# for j in 0..SUMS
+    let x{j} = digits_of(own, piece_of(own, columns_of(k.p{j})));
+//# for d in 0..N
+    a.s1_{j}_{d} += x{j}.s{d};
 //# end
 //# end
     return a;

@@ -2,15 +2,19 @@
 // Digits by integers, of elements that additions of float32 do not split: the magnitude of an element, or its square, is shifted
 // to its place above the lowest bit of the window, and cut.
 
-fn acc_begin(l: Look, count: u32) -> Acc {
+fn acc_begin(l: Look) -> Acc {
     var a: Acc;
     a.top = {W - 1}u;
 //# if FLOATS
-    let most = greatest_of(l.most) >> {31 - EXPONENT}u;
-    let least = max((~greatest_of(l.least) + 1u) >> {31 - EXPONENT}u, 1u);
+    let most = most_of_look(l) >> {31 - EXPONENT}u;
+    let least = max((least_of_look(l) + 1u) >> {31 - EXPONENT}u, 1u);
     a.top = max(({PLACES}u * max(most, 1u) + {MAGNITUDE - PLACES - 1}u) / DIGIT, a.top);
-    a.far = most >= {INFINITY}u || {PLACES}u * (least - 1u) < lowest_of(a);
-    a.signs = signs_of(l);
+    let lowest = lowest_of(a);
+    a.far = most >= {INFINITY}u || {PLACES}u * (least - 1u) < lowest;
+    // The greatest exponent whose bits it holds, and the least one.
+    let cap = min((DIGIT * (a.top + 1u) + {PLACES}u - {MAGNITUDE}u) / {PLACES}u, {INFINITY - 1}u);
+    a.most = (cap << {31 - EXPONENT}u) | {2147483647 >> EXPONENT}u;
+    a.least = select(0u, (((lowest + {PLACES - 1}u) / {PLACES}u + 1u) << {31 - EXPONENT}u) - 1u, lowest > 0u);
 //# end
     return a;
 }
@@ -88,7 +92,7 @@ fn acc_take(own: Acc, k: Keys, at: u32) -> Acc {
     let x{j}_{c} = digits_of(own, plane_key(k.p{(BITS == 64) * c + j}, {c}u));
 //# end
 //# for d in 0..N
-    a.s{j}_{d} += Ints(
+    a.s0_{j}_{d} += Ints(
 //# for c in 0..COLUMNS
         x{j}_{c}.s{d},
 //# end

@@ -108,7 +108,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
 //# else
 //# for r in 0..RUNS
-        var l{r} = Look();
+        var l{r} = a{r}.look;
 //# for i in 0..LOADS
         let v{i}_{r} = unit_at(at{i} + {r}u, shift);
 //# end
@@ -116,8 +116,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         let w{i}_{r} = once(v{i}_{r}, t + {i}u >= fresh);
         l{r} = look(l{r}, w{i}_{r});
 //# end
-        var more{r} = acc_begin(l{r}, {LOADS}u);
-        var b{r} = more{r};
+        a{r} = sum_for(a{r}, l{r}, {LOADS}u);
 //# if LONG
         // A loop: the text of an element is long.
         for (var i = 0u; i < {LOADS}u; i++) {
@@ -125,32 +124,27 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# for i in 1..LOADS
             v = select(v, w{i}_{r}, i == {i}u);
 //# end
-            b{r} = acc_take(b{r}, elements_of(v, false), 0u);
+            a{r}.acc = acc_take(a{r}.acc, elements_of(v, false), 0u);
         }
 //# else
 //# for i in 0..LOADS
-        b{r} = acc_take(b{r}, elements_of(w{i}_{r}, false), 0u);
+        a{r}.acc = acc_take(a{r}.acc, elements_of(w{i}_{r}, false), 0u);
 //# end
 //# end
 //# if BY_FLOATS
-        for (var i = select({LOADS}u, 0u, more{r}.wide); i < {LOADS}u; i++) {
-            let k = elements_of(once(unit_at(at0 + i * stride + {r}u, shift), t + i >= fresh), true);
-            more{r} = acc_take(more{r}, Keys(
-//# for j in 0..PLANES
-                Plane(piece_of(more{r}, columns_of(k.p{j}))),
-//# end
-            ), 0u);
+        for (var i = select({LOADS}u, 0u, a{r}.acc.wide); i < {LOADS}u; i++) {
+            let v = once(unit_at(at0 + i * stride + {r}u, shift), t + i >= fresh);
+            a{r}.acc = acc_take_more(a{r}.acc, elements_of(v, true));
         }
 //# end
-        a{r} = acc_add(a{r}, b{r}, more{r});
 //# end
 //# end
     }
 //# for r in 0..RUNS
-    a{r} = acc_placed(a{r}, begin + lane, team);
+    var p{r} = acc_placed(a{r}, begin + lane, team);
 //# end
 //# if SHARED
-    a0 = acc_across(lid, a0);
+    p0 = acc_across(lid, p0);
     if lid >= P.abreast || own >= P.width {
         return;
     }
@@ -165,9 +159,9 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     {
         let c = column + {r * UNIT * 32 / BITS}u;
 //# if EXACT
-        acc_emit(slot + c, Elements(origin + first * row_length + c, row_length, end - first), a{r});
+        acc_emit(slot + c, Elements(origin + first * row_length + c, row_length, end - first), p{r});
 //# else
-        acc_emit(slot + c, c, a{r});
+        acc_emit(slot + c, c, p{r});
 //# end
     }
 //# end

@@ -44,7 +44,11 @@ fn position(f: Frame, at: u32) -> u32 {
 }
 
 // The units lane + base, {LANES} further, and so on. Past the end the last unit is read again.
+//# if EXACT
+fn block(before: Sum, p: Part, lane: u32, base: u32) -> Sum {
+//# else
 fn block(p: Part, lane: u32, base: u32) -> Placed {
+//# end
     let last = p.units - 1u;
 //# for i in 0..LOADS
     let n{i} = base + lane + {i * LANES}u;
@@ -55,12 +59,12 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# end
 //# end
 //# if EXACT
-    var l = Look();
+    var l = before.look;
 //# for i in 0..LOADS
     l = look(l, v{i});
 //# end
-    var more = acc_begin(l, {LOADS * PER}u);
-    var own = more;
+    var sum = sum_for(before, l, {LOADS * PER}u);
+    var own = sum.acc;
 //# else
     var own = acc_none();
 //# end
@@ -93,15 +97,16 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# end
 //# if EXACT
 //# if BY_FLOATS
-    for (var i = select({LOADS}u, 0u, more.wide); i < {LOADS}u; i++) {
+    for (var i = select({LOADS}u, 0u, own.wide); i < {LOADS}u; i++) {
         let n = base + lane + i * {LANES}u;
         let k = elements_of(unit_once(unit(p.first + min(n, last)), n <= last), true);
 //# for e in 0..PER
-        more = acc_take(more, piece_of(more, key_{e}(k)), 0u);
+        own = acc_take_more(own, key_{e}(k));
 //# end
     }
 //# end
-    return carried(with_more(placed_of(own), more));
+    sum.acc = own;
+    return sum;
 //# else
     return acc_placed(own, Frame(base + lane, last, p.skip + p.lead, 0xffffffffu));
 //# end
@@ -121,19 +126,19 @@ fn piece_at(p: Part, number: u32) -> vec2<u32> {
 
 //# if EXACT
 // The elements of pieces that belong to the row.
-fn edges_of(p: Part, lane: u32) -> Placed {
+fn edges_of(before: Sum, p: Part, lane: u32) -> Sum {
     let high = p.len - p.lead - p.units * PER;
 //# for i in 0..TURNS
     let n{i} = lane + {i * LANES}u;
     let behind{i} = n{i} >= {PIECES}u;
     let v{i} = edge_unit(piece_at(p, n{i}), n{i} % {PIECES}u * PIECE, select(PER - p.lead, 0u, behind{i}), select(PER, high, behind{i}), n{i} < {2 * PIECES}u);
 //# end
-    var l = Look();
+    var l = before.look;
 //# for i in 0..TURNS
     l = look(l, v{i});
 //# end
-    var more = acc_begin(l, {TURNS * PER / PIECES}u);
-    var own = more;
+    var sum = sum_for(before, l, {TURNS * PER / PIECES}u);
+    var own = sum.acc;
 //# for i in 0..TURNS
     let k{i} = elements_of(v{i}, false);
 //# for e in 0..PER / PIECES
@@ -141,18 +146,19 @@ fn edges_of(p: Part, lane: u32) -> Placed {
 //# end
 //# end
 //# if BY_FLOATS
-    for (var i = select({TURNS}u, 0u, more.wide); i < {TURNS}u; i++) {
+    for (var i = select({TURNS}u, 0u, own.wide); i < {TURNS}u; i++) {
         var v = v0;
 //# for i in 1..TURNS
         v = select(v, v{i}, i == {i}u);
 //# end
         let k = elements_of(v, true);
 //# for e in 0..PER / PIECES
-        more = acc_take(more, piece_of(more, plane_key(k.p{e}, 0u)), 0u);
+        own = acc_take_more(own, plane_key(k.p{e}, 0u));
 //# end
     }
 //# end
-    return carried(with_more(placed_of(own), more));
+    sum.acc = own;
+    return sum;
 }
 
 // A piece as a unit, with the elements that lie in low..high, if it begins at `place`; others add nothing.
@@ -206,6 +212,20 @@ fn reduced(item: u32, lane: u32) -> Placed {
     let e{i} = piece_at(p, lane + {i * LANES}u);
 //# end
 //# end
+//# if EXACT
+    var sum = acc_none();
+//# if LOOPED
+    for (var base = 0u; base < p.units; base += {LANES * LOADS}u) {
+        sum = block(sum, p, lane, base);
+    }
+//# else
+    sum = block(sum, p, lane, 0u);
+//# end
+//# if MASKED
+    sum = edges_of(sum, p, lane);
+//# end
+    return sum_placed(sum);
+//# else
 //# if LOOPED
     var a: Placed;
     for (var base = 0u; base < p.units; base += {LANES * LOADS}u) {
@@ -220,15 +240,12 @@ fn reduced(item: u32, lane: u32) -> Placed {
     var a = block(p, lane, 0u);
 //# end
 //# if MASKED
-//# if EXACT
-    a = acc_join(a, edges_of(p, lane));
-//# else
 //# for i in 0..TURNS
     a = acc_join(a, edge_of(p, lane + {i * LANES}u, e{i}));
 //# end
 //# end
-//# end
     return a;
+//# end
 }
 
 @compute @workgroup_size(WG)
@@ -287,38 +304,33 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# end
 //# if EXACT
     // Digits that hold the elements of all rows.
-    var l = Look();
+    var l = look_none();
 //# for i in 0..LOADS
     l = look(l, v{i});
     let u{i} = unit_keys(v{i});
-//# end
-//# for r in 0..ROWS
-    var a{r} = acc_begin(l, {LEN}u);
-    a{r}.signs = 0u;
-//# for e in 0..LEN
-    a{r}.signs |= sign_of(key_{(r * LEN + e) % PER}(u{(r * LEN + e) / PER}));
-//# end
-//# end
-//# for i in 0..LOADS
     let k{i} = elements_of(v{i}, false);
 //# end
 //# for r in 0..ROWS
-    var more{r} = a{r};
+    var a{r} = acc_begin(l);
+    a{r}.count = {LEN}u;
+    var signs{r} = 0u;
 //# for e in 0..LEN
     a{r} = acc_take(a{r}, key_{(r * LEN + e) % PER}(k{(r * LEN + e) / PER}), {e}u);
+    signs{r} |= sign_of(key_{(r * LEN + e) % PER}(u{(r * LEN + e) / PER}));
 //# end
 //# end
     let elements = P.src_delta + item * {ROWS * LEN}u;
 //# if BY_FLOATS
-    for (var e = select({LEN}u, 0u, more0.wide); e < {LEN}u; e++) {
+    for (var e = select({LEN}u, 0u, a0.wide); e < {LEN}u; e++) {
 //# for r in 0..ROWS
         let x{r} = elements_of(Unit(raw(elements + {r * LEN}u + e)), true).p{PLANES - 1}.x;
-        more{r} = acc_take(more{r}, piece_of(more{r}, x{r}), 0u);
+        a{r} = acc_take_more(a{r}, x{r});
 //# end
     }
 //# end
 //# for r in 0..ROWS
-    let p{r} = carried(with_more(placed_of(a{r}), more{r}));
+    var p{r} = carried(placed_of(a{r}));
+    p{r}.signs = signs{r};
     var t{r} = near_of(p{r}.top, one_of(p{r}), is_minus(p{r}), {LEN}u);
 //# end
 //# if FLOATS

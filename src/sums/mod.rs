@@ -51,6 +51,8 @@ struct Window {
     unit_least: i32,
     /// The greatest exponent of an element.
     exponent_most: i32,
+    /// How many exponents a window reaches above the greatest element of its first block.
+    margin: u32,
 }
 
 /// Elements or partial sums that are taken one by one, some digits of all of them at a time.
@@ -250,6 +252,8 @@ impl Sum {
             bit_0,
             unit_least: if squares { normal } else { zero },
             exponent_most: most.min((1 << exponent) - 2),
+            // A window of float32 keeps 18 exponents below these. Others have less room.
+            margin: if self.dtype == DType::F32 { 2 } else { 0 },
         }
     }
 
@@ -420,6 +424,7 @@ impl Sum {
             ("BIT_0", window.bit_0 as u32),
             ("UNIT_LEAST", window.unit_least as u32),
             ("EXPONENT_MOST", window.exponent_most as u32),
+            ("MARGIN", window.margin),
             ("HALF", self.is_half().into()),
             ("BY_FLOATS", self.splits_floats().into()),
             ("MAGNITUDE", self.magnitude()),

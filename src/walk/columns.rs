@@ -326,6 +326,7 @@ impl ColumnsText {
             ("SHIFTED", self.shifted.into()),
             ("LONG", sum.is_some_and(|sum| sum.is_long()).into()),
             ("BY_VEC", 1),
+            ("LOOKED", self.words / kernel.acc.bits().div_ceil(32)),
             ("SUMS", 32 / kernel.acc.bits().min(32)),
             // Of a plane: of elements of 32 bits and less one from each word.
             ("COLUMNS", self.words / kernel.acc.bits().div_ceil(32)),

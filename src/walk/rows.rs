@@ -373,6 +373,7 @@ impl RowsText {
             ("SUBWORDS", subwords.into()),
             ("LONG", sum.is_some_and(|sum| sum.is_long()).into()),
             ("BY_VEC", 0),
+            ("LOOKED", self.words / kernel.acc.bits().div_ceil(32)),
             ("COLUMNS", 1),
             ("SUMS", 1),
         ];
