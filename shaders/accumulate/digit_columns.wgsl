@@ -26,8 +26,11 @@ fn column_of(x: Ints, c: u32) -> i32 {
 //# end
 }
 
+// Of one whose last window has been kept.
 fn acc_placed(s: Sum, first: u32, step: u32) -> Placed {
-    return sum_placed(s);
+    var p = s.placed;
+    p.signs = signs_of(s.look);
+    return p;
 }
 //# if SHARED
 

@@ -276,12 +276,14 @@ fn sum_for(own: Sum, l: Look, count: u32) -> Sum {
     s.acc.count += count;
     return s;
 }
+//# if BY_VEC == 0
 
 fn sum_placed(s: Sum) -> Placed {
     var p = acc_join(s.placed, carried(placed_of(s.acc)));
     p.signs = signs_of(s.look);
     return p;
 }
+//# end
 //# if PARTIAL_SUM == 0
 
 // A sum that is not far.

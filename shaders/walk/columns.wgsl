@@ -87,7 +87,13 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# for r in 0..RUNS
     var a{r} = acc_none();
 //# end
+//# if EXACT
+    // Once more, to keep the last window.
+    for (var row = 0u; row < count + {LOADS}u; row += {LOADS}u) {
+        let ended = row >= count;
+//# else
     for (var row = 0u; row < count; row += {LOADS}u) {
+//# end
         // The last iteration reads some rows again.
         let t = min(row, count - {LOADS}u);
         let fresh = max(row, again);
@@ -110,16 +116,21 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# for r in 0..RUNS
         var l{r} = a{r}.look;
 //# for i in 0..LOADS
-        let v{i}_{r} = unit_at(at{i} + {r}u, shift);
+        var w{i}_{r}: vec4<u32>;
+//# end
+        if !ended {
+//# for i in 0..LOADS
+            let v{i} = unit_at(at{i} + {r}u, shift);
 //# end
 //# for i in 0..LOADS
-        let w{i}_{r} = once(v{i}_{r}, t + {i}u >= fresh);
-        l{r} = look(l{r}, w{i}_{r});
+            w{i}_{r} = once(v{i}, t + {i}u >= fresh);
+            l{r} = look(l{r}, w{i}_{r});
 //# end
-        a{r} = sum_for(a{r}, l{r}, {LOADS}u);
+        }
+        a{r} = sum_for(a{r}, l{r}, select({LOADS}u, ROOM + 1u, ended));
 //# if LONG
         // A loop: the text of an element is long.
-        for (var i = 0u; i < {LOADS}u; i++) {
+        for (var i = 0u; i < {LOADS}u && !ended; i++) {
             var v = w0_{r};
 //# for i in 1..LOADS
             v = select(v, w{i}_{r}, i == {i}u);
@@ -127,9 +138,11 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
             a{r}.acc = acc_take(a{r}.acc, elements_of(v, false), 0u);
         }
 //# else
+        if !ended {
 //# for i in 0..LOADS
-        a{r}.acc = acc_take(a{r}.acc, elements_of(w{i}_{r}, false), 0u);
+            a{r}.acc = acc_take(a{r}.acc, elements_of(w{i}_{r}, false), 0u);
 //# end
+        }
 //# end
 //# if BY_FLOATS
         for (var i = select({LOADS}u, 0u, a{r}.acc.wide); i < {LOADS}u; i++) {
