@@ -297,7 +297,10 @@ impl Kernel {
             ("DST_VECS", recipe.writes_vecs.into()),
             ("DST_PAIRS", recipe.writes_pairs.into()),
             ("BESIDE", beside as u32),
-            ("UNPACKS", (self.unpacks && self.acc.sum().is_some_and(Sum::is_half)).into()),
+            (
+                "UNPACKS",
+                (self.unpacks && self.acc.sum().is_some_and(Sum::is_half)).into(),
+            ),
         ]);
         names.extend(self.acc.names());
         let told = |i: usize| names[..i].iter().all(|(name, _)| *name != names[i].0);
