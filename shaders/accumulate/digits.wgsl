@@ -28,14 +28,14 @@ alias Floats = vec{COLUMNS}<f32>;
 //# end
 alias Signs = Bits;
 
-// What tells how far apart elements are: the sizes of 32 bits, or of 64 bits the upper words. Two elements of 16 bits in a word
-// are told apart by places.
+// Sizes of elements; of 64 bits, of the upper words. Two elements of 16 bits stay where they are in their word.
 //# if BITS == 16
 alias Sizes = vec2<u32>;
 //# else
 alias Sizes = u32;
 //# end
 
+// What tells how far apart elements are.
 struct Look {
     most: Sizes,
     least: Sizes, // one less than the least size, wrapping: zeros do not count
@@ -79,6 +79,7 @@ fn look(own: Look, v: Unit) -> Look {
 //# else
     let size{c} = w[{c}] & 0x7fffffffu;
 //# if BITS == 64
+    // A size whose upper word is 0 may still be one.
     let counts{c} = size{c} | min(v[{2 * c}], 1u);
 //# else
     let counts{c} = size{c};

@@ -1,14 +1,15 @@
 //# if BY_FLOATS
 // Digits by additions of float32: M is 1.5 * 2^23 units, so that the bits of x + M count x in units: that is a digit, rounded.
-// What is left of x is exact, and gives the next digit by units 2^22 times smaller. {N} digits are a window, whose first bit is that
-// of the block's greatest element: `placed_of` brings their sums to places. Of elements that are further apart, what a window does
-// not hold is scaled up by its length, and goes through the same window once more. float16 has one window, at fixed places.
+// What is left of x is exact, and gives the next digit by units 2^22 times smaller. {N} digits are a window, whose first bit lies
+// {MARGIN} exponents above that of the greatest element of the block with which it begins: `placed_of` brings their sums to places.
+// Of elements that are further apart, what a window does not hold is scaled up by its length, and goes through the same window once
+// more. float16 has one window, at fixed places.
 // The squares of half types are float32 too, exactly.
 //
 // No addition of floats takes the result of another one: between them stands an integer operation or a conversion. Else a
 // compiler might find that x - ((x + M) - M) is 0.
 
-// A window that holds at least the greatest elements.
+// A window that holds at least the greatest elements of a block.
 fn acc_begin(l: Look) -> Acc {
     var a: Acc;
     let most = most_of_look(l) >> {31 - EXPONENT}u;
