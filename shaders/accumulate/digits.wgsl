@@ -3,7 +3,7 @@
 // window may begin between two places: then its digits have {G}, else as many as they are.
 //
 //   look(l, v)               what tells how far apart the elements of some units are; look_none() is that of none
-//   sum_for(s, l, count)     a sum whose window holds a block of so many elements: it begins one only where the last does not
+//   sum_for(s, l, count, ended) a sum whose window holds a block: it begins one only where the last does not
 //   acc_take(acc, x, at)     and an element of a unit: elements_of(v, false)
 //   acc_take_more(acc, x)    of floats that are `wide`: what the window does not hold of an element
 //   sum_placed(s)            all digits at their places, carried
@@ -37,8 +37,10 @@ alias Sizes = u32;
 
 // What tells how far apart elements are.
 struct Look {
+//# if SIZES
     most: Sizes,
     least: Sizes, // one less than the least size, wrapping: zeros do not count
+//# end
 //# if BY_VEC
     plus: vec4<u32>, // signs that any element lacks
 //# else
@@ -48,14 +50,9 @@ struct Look {
 
 fn look_none() -> Look {
     var l: Look;
+//# if SIZES
     l.least = Sizes(0xffffffffu);
-    return l;
-}
-
-// The same without sizes.
-fn look_signs(own: Look) -> Look {
-    var l = look_none();
-    l.plus = own.plus;
+//# end
     return l;
 }
 
@@ -68,11 +65,12 @@ fn look(own: Look, v: Unit) -> Look {
 //# end
 //# if BY_VEC
     l.plus |= ~w;
-//# end
+//# else
 //# for c in 0..LOOKED * FLOATS
-//# if BY_VEC == 0
     l.plus |= ~w[{c}];
 //# end
+//# end
+//# for c in 0..LOOKED * SIZES
 //# if BITS == 16
     let size{c} = vec2<u32>(w[{c}]) & vec2<u32>(0x7fffu, 0x7fff0000u);
     let counts{c} = size{c};
@@ -91,6 +89,7 @@ fn look(own: Look, v: Unit) -> Look {
     return l;
 }
 
+//# if SIZES
 fn most_of_look(l: Look) -> u32 {
 //# if BITS == 16
     return max(l.most.x << 16u, l.most.y);
@@ -106,6 +105,7 @@ fn least_of_look(l: Look) -> u32 {
     return l.least;
 //# end
 }
+//# end
 
 fn signs_of(l: Look) -> Signs {
 //# if BY_VEC
@@ -115,19 +115,26 @@ fn signs_of(l: Look) -> Signs {
 //# end
 }
 
-// Digits of a window. Of floats a second one lies below it, for what the first does not hold.
+// Digits of a window. A second one may lie below it, for what the first does not hold.
 struct Acc {
 //# if BY_FLOATS
     m: f32,
     unit: f32,
+//# end
+//# if WIDE
     wide: bool, // the window does not hold all bits of the elements
 //# end
-    most: u32, // what it holds, as Look tells it
-    least: u32,
+//# if SIZES
+    holds_most: u32, // the sizes that it holds, as Look tells them
+    holds_least: u32,
+//# end
+//# if UNPACKS
+    seen: Bits, // all bits of x + M that any element x has
+//# end
     top: u32, // the place of the highest bits
     far: bool,
     count: u32, // of elements
-//# for w in 0..1 + BY_FLOATS
+//# for w in 0..1 + WIDE
 //# for j in 0..SUMS
 //# for d in 0..N
     s{w}_{j}_{d}: Ints,
@@ -165,14 +172,25 @@ fn placed_of(a: Acc) -> Placed {
 //# if BY_FLOATS
     // The last digits count M as well.
     let less0 = bitcast<i32>(a.count * bitcast<u32>(a.m));
-    let less1 = select(0, less0, a.wide);
 //# else
     let less0 = 0;
 //# end
-//# for w in 0..1 + BY_FLOATS * (HALF == 0)
+//# if WIDE
+    let less1 = select(0, less0, a.wide);
+//# end
+//# if UNPACKS
+    // Of NaN and infinities these have the highest exponent.
+    let special = (a.seen & Bits(0x7f800000u)) == Bits(0x7f800000u);
+//# if COLUMNS == 1
+    p.far = p.far || special;
+//# else
+    p.far = p.far || any(special);
+//# end
+//# end
+//# for w in 0..1 + WIDE * (HALF == 0)
 //# for j in 0..SUMS
 //# for d in 0..N
-//# if HALF
+//# if WIDE * HALF
     // All elements were taken once more.
     let s{w}_{j}_{d} = select(a.s0_{j}_{d}, a.s1_{j}_{d}, a.wide) - Ints(less0 * {d == N - 1});
 //# else
@@ -260,14 +278,16 @@ fn acc_none() -> Sum {
     return s;
 }
 
-fn sum_for(own: Sum, l: Look, count: u32) -> Sum {
+// A sum whose window holds a block of so many elements, or whose elements have `ended`: then the window is kept.
+fn sum_for(own: Sum, l: Look, count: u32, ended: bool) -> Sum {
     var s = own;
-    s.look = look_signs(l);
-    var holds = s.acc.count + count <= ROOM;
-//# if FLOATS
-    holds = holds && most_of_look(l) <= s.acc.most && least_of_look(l) >= s.acc.least;
+    s.look = look_none();
+    s.look.plus = l.plus;
+    var holds = s.acc.count + count <= ROOM && !ended;
+//# if SIZES
+    holds = holds && most_of_look(l) <= s.acc.holds_most && least_of_look(l) >= s.acc.holds_least;
 //# end
-//# if BY_FLOATS
+//# if WIDE
     holds = holds && !s.acc.wide;
 //# end
     for (var seldom = !holds; seldom; seldom = false) {
@@ -297,12 +317,15 @@ fn near_of(top: u32, o: One, minus: bool, count: u32) -> Total {
 fn acc_take(own: Acc, x: Key, at: u32) -> Acc {
     var a = own;
     let digits = digits_of(own, x);
+//# if UNPACKS
+    a.seen |= digits.seen;
+//# end
 //# for d in 0..N
     a.s0_0_{d} += digits.s{d};
 //# end
     return a;
 }
-//# if BY_FLOATS
+//# if WIDE
 
 fn acc_take_more(own: Acc, x: Key) -> Acc {
     var a = own;

@@ -13,8 +13,8 @@ fn acc_begin(l: Look) -> Acc {
     a.far = most >= {INFINITY}u || {PLACES}u * (least - 1u) < lowest;
     // The greatest exponent whose bits it holds, and the least one.
     let cap = min((DIGIT * (a.top + 1u) + {PLACES}u - {MAGNITUDE}u) / {PLACES}u, {INFINITY - 1}u);
-    a.most = (cap << {31 - EXPONENT}u) | {2147483647 >> EXPONENT}u;
-    a.least = select(0u, (((lowest + {PLACES - 1}u) / {PLACES}u + 1u) << {31 - EXPONENT}u) - 1u, lowest > 0u);
+    a.holds_most = (cap << {31 - EXPONENT}u) | {2147483647 >> EXPONENT}u;
+    a.holds_least = select(0u, (((lowest + {PLACES - 1}u) / {PLACES}u + 1u) << {31 - EXPONENT}u) - 1u, lowest > 0u);
 //# end
     return a;
 }

@@ -127,7 +127,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
             l{r} = look(l{r}, w{i}_{r});
 //# end
         }
-        a{r} = sum_for(a{r}, l{r}, select({LOADS}u, ROOM + 1u, ended));
+        a{r} = sum_for(a{r}, l{r}, {LOADS}u, ended);
 //# if LONG
         // A loop: the text of an element is long.
         for (var i = 0u; i < {LOADS}u && !ended; i++) {
@@ -144,7 +144,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
         }
 //# end
-//# if BY_FLOATS
+//# if WIDE
         for (var i = select({LOADS}u, 0u, a{r}.acc.wide); i < {LOADS}u; i++) {
             let v = once(unit_at(at0 + i * stride + {r}u, shift), t + i >= fresh);
             a{r}.acc = acc_take_more(a{r}.acc, elements_of(v, true));

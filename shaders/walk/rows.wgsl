@@ -63,7 +63,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# for i in 0..LOADS
     l = look(l, v{i});
 //# end
-    var sum = sum_for(before, l, {LOADS * PER}u);
+    var sum = sum_for(before, l, {LOADS * PER}u, false);
     var own = sum.acc;
 //# else
     var own = acc_none();
@@ -96,7 +96,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# end
 //# end
 //# if EXACT
-//# if BY_FLOATS
+//# if WIDE
     for (var i = select({LOADS}u, 0u, own.wide); i < {LOADS}u; i++) {
         let n = base + lane + i * {LANES}u;
         let k = elements_of(unit_once(unit(p.first + min(n, last)), n <= last), true);
@@ -137,7 +137,7 @@ fn edges_of(before: Sum, p: Part, lane: u32) -> Sum {
 //# for i in 0..TURNS
     l = look(l, v{i});
 //# end
-    var sum = sum_for(before, l, {TURNS * PER / PIECES}u);
+    var sum = sum_for(before, l, {TURNS * PER / PIECES}u, false);
     var own = sum.acc;
 //# for i in 0..TURNS
     let k{i} = elements_of(v{i}, false);
@@ -145,7 +145,7 @@ fn edges_of(before: Sum, p: Part, lane: u32) -> Sum {
     own = acc_take(own, plane_key(k{i}.p{e}, 0u), 0u);
 //# end
 //# end
-//# if BY_FLOATS
+//# if WIDE
     for (var i = select({TURNS}u, 0u, own.wide); i < {TURNS}u; i++) {
         var v = v0;
 //# for i in 1..TURNS
@@ -320,7 +320,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# end
 //# end
     let elements = P.src_delta + item * {ROWS * LEN}u;
-//# if BY_FLOATS
+//# if WIDE
     for (var e = select({LEN}u, 0u, a0.wide); e < {LEN}u; e++) {
 //# for r in 0..ROWS
         let x{r} = elements_of(Unit(raw(elements + {r * LEN}u + e)), true).p{PLANES - 1}.x;
@@ -334,7 +334,12 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     var t{r} = near_of(p{r}.top, one_of(p{r}), is_minus(p{r}), {LEN}u);
 //# end
 //# if FLOATS
-    for (var row = 0u; a0.far && row < {ROWS}u; row++) {
+    let far =
+//# for r in 0..ROWS
+        p{r}.far ||
+//# end
+        false;
+    for (var row = 0u; far && row < {ROWS}u; row++) {
         let t = far_of(lid, Elements(elements + row * {LEN}u, 1u, {LEN}u));
 //# for r in 0..ROWS
         if row == {r}u {

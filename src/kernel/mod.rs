@@ -10,7 +10,6 @@ mod template;
 pub use accumulator::Accumulator;
 
 use crate::DType;
-use crate::sums::Sum;
 use crate::walk::Walk;
 
 /// What a kernel writes.
@@ -297,10 +296,6 @@ impl Kernel {
             ("DST_VECS", recipe.writes_vecs.into()),
             ("DST_PAIRS", recipe.writes_pairs.into()),
             ("BESIDE", beside as u32),
-            (
-                "UNPACKS",
-                (self.unpacks && self.acc.sum().is_some_and(Sum::is_half)).into(),
-            ),
         ]);
         names.extend(self.acc.names());
         let told = |i: usize| names[..i].iter().all(|(name, _)| *name != names[i].0);

@@ -412,8 +412,14 @@ impl Sum {
 
     /// The names that the directives in the shaders use for elements: taken one by one wherever they are (`strided`), or in
     /// blocks, of which those that are too far apart are taken again. `teams`: whether invocations share a sum.
-    pub(crate) fn digit_names(self, strided: bool, teams: bool) -> Vec<(&'static str, u32)> {
+    pub(crate) fn digit_names(
+        self,
+        strided: bool,
+        teams: bool,
+        unpacks: bool,
+    ) -> Vec<(&'static str, u32)> {
         let window = self.window();
+        let unpacks = unpacks && self.is_half();
         vec![
             ("STRIDED", strided.into()),
             ("TEAMS", (teams && self.is_float()).into()),
@@ -427,6 +433,10 @@ impl Sum {
             ("MARGIN", window.margin),
             ("HALF", self.is_half().into()),
             ("BY_FLOATS", self.splits_floats().into()),
+            ("UNPACKS", unpacks.into()),
+            // Whether looks tell sizes, and whether there is a second window.
+            ("SIZES", (self.is_float() && !unpacks).into()),
+            ("WIDE", (self.splits_floats() && !unpacks).into()),
             ("MAGNITUDE", self.magnitude()),
             ("WORDS_OF", self.magnitude().div_ceil(32)),
             ("LEADING", self.leading()),

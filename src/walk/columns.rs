@@ -210,11 +210,13 @@ impl Columns {
         let record = planner.partial_format(step).bytes();
         let joined = |unit| joined(planner, step, b, unit);
         // Below 32 bits a word of columns holds fewer keys: an H200 takes 512 rows of uint8 at .91 by words and at .80 by vec4,
-        // of float16 at .92 and .89. A CPU's vectors hold words of several invocations anyway.
+        // of float16 at .92 and .89. Sums take fewer instructions by vec4, unless their text is too long for FXC. A CPU's
+        // vectors hold words of several invocations anyway.
         let out = step.out.bytes();
         let worth = b.len * element >= NARROW_SHARE * out || 16 / element * out > MOST_WRITTEN;
-        let cpu = planner.caps.class == AdapterClass::Software;
-        let narrow = element < 4 && worth && !cpu && joined(4) == Some(1);
+        let gpu = planner.caps.class != AdapterClass::Software;
+        let sums = step.acc.sum().is_some_and(|sum| !sum.is_long());
+        let narrow = element < 4 && worth && gpu && !sums && joined(4) == Some(1);
         // Joined rows make a partial result each. Words of fewer are still faster than single elements.
         let pays = |f: &u64| *f == 1 || b.len / f * element >= PARTIALS_SHARE * record;
         let wide = joined(16).filter(|f| !narrow && pays(f));
@@ -331,7 +333,10 @@ impl ColumnsText {
             // Of a plane: of elements of 32 bits and less one from each word.
             ("COLUMNS", self.words / kernel.acc.bits().div_ceil(32)),
         ];
-        names.extend(sum.iter().flat_map(|sum| sum.digit_names(false, false)));
+        names.extend(
+            sum.iter()
+                .flat_map(|sum| sum.digit_names(false, false, kernel.unpacks)),
+        );
         Recipe {
             fragments: match (sum.is_some(), kernel.acc.is_both()) {
                 (true, _) => {

@@ -193,7 +193,10 @@ pub(crate) fn recipe(kernel: &Kernel, each: Option<EachText>) -> Recipe {
         ("COARSENED", text.coarsened.into()),
     ];
     let sum = kernel.acc.sum();
-    names.extend(sum.iter().flat_map(|sum| sum.digit_names(true, false)));
+    names.extend(
+        sum.iter()
+            .flat_map(|sum| sum.digit_names(true, false, kernel.unpacks)),
+    );
     Recipe {
         fragments,
         bindings,

@@ -29,8 +29,8 @@ pub struct Device {
     queue: wgpu::Queue,
     dxc: Dxc,
     pipelines: HashMap<Source, Rc<Pipeline>>,
-    /// A text and its replacement in the HLSL, to see that the fault is noticed.
-    fault: Option<(&'static str, &'static str)>,
+    /// Texts and their replacements in the HLSL: a fault, to see that it is noticed, or another driver.
+    changes: &'static [(&'static str, &'static str)],
     /// The seconds that DXC and lavapipe's compiler took.
     pub compiled: [f64; 2],
 }
@@ -55,7 +55,7 @@ impl Device {
             queue,
             dxc: Dxc::load(library)?,
             pipelines: HashMap::new(),
-            fault: None,
+            changes: &[],
             compiled: [0.0; 2],
         })
     }
@@ -79,7 +79,7 @@ impl Device {
     fn compile(&mut self, kernel: &Kernel, source: &Source) -> Result<Pipeline> {
         let mut hlsl = hlsl::write(kernel, source, ShaderModel::V6_0)?;
         hlsl.text = spoiled(&hlsl.text)?;
-        if let Some((from, to)) = self.fault {
+        for (from, to) in self.changes {
             hlsl.text = hlsl.text.replace(from, to);
         }
         let start = Instant::now();
@@ -150,10 +150,10 @@ impl Device {
         Ok(Pipeline { raw, layout })
     }
 
-    /// Plants a fault, or none, in everything that is compiled from now on.
-    pub fn plant(&mut self, fault: Option<(&'static str, &'static str)>) {
+    /// Changes everything that is compiled from now on.
+    pub fn change(&mut self, changes: &'static [(&'static str, &'static str)]) {
         self.pipelines.clear();
-        self.fault = fault;
+        self.changes = changes;
     }
 
     /// Runs a plan whose inputs and outputs begin this many bytes into their buffers. Fails if bytes around the

@@ -109,50 +109,67 @@ pub fn run(library: &Path, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Faults in HLSL: name, text and replacement. Some run below must notice each of them.
-const FAULTS: [(&str, &str, &str); 8] = [
+/// Texts and their replacements in HLSL.
+type Changes = &'static [(&'static str, &'static str)];
+
+/// Faults of HLSL. Some run of rows must notice each of them.
+const FAULTS: [(&str, Changes); 8] = [
     (
         "a reversed comparison",
-        "return (a < b);",
-        "return (b < a);",
+        &[("return (a < b);", "return (b < a);")],
     ),
-    ("deltas swapped", "P.src_delta", "P.dst_delta"),
-    ("a register for another", "register(t1)", "register(t0)"),
-    ("another space", "register(u0)", "register(u0, space1)"),
-    ("fewer invocations", "numthreads(256", "numthreads(128"),
+    ("deltas swapped", &[("P.src_delta", "P.dst_delta")]),
+    (
+        "a register for another",
+        &[("register(t1)", "register(t0)")],
+    ),
+    ("another space", &[("register(u0)", "register(u0, space1)")]),
+    ("fewer invocations", &[("numthreads(256", "numthreads(128")]),
     (
         "workgroup memory not written",
-        "wg_acc[min(uint(lid_1), 255u)] = ",
-        "wg_acc[0u] = ",
+        &[("wg_acc[min(uint(lid_1), 255u)] = ", "wg_acc[0u] = ")],
     ),
-    ("no barrier", "GroupMemoryBarrierWithGroupSync();", ""),
-    ("an element less", "P.len;", "P.len - 1u;"),
+    ("no barrier", &[("GroupMemoryBarrierWithGroupSync();", "")]),
+    ("an element less", &[("P.len;", "P.len - 1u;")]),
 ];
 
-/// Shows that faults are noticed, with rows by 256 invocations, in slices that another pass finishes.
+/// A driver that takes subnormal numbers of float16 as 0, as WGSL allows.
+const FLUSHED: (&str, &str) = (
+    "asuint(float2(f16tof32(halves),",
+    "uint2((halves & 0x7c00u) != 0u, (halves & 0x7c000000u) != 0u) * asuint(float2(f16tof32(halves),",
+);
+/// No kernel asks a driver how it takes them.
+const UNASKED: (&str, &str) = ("& 511u) | 1u)", "& 511u) | 15360u)");
+
+/// Shows that faults are noticed, with rows by 256 invocations, in slices that another pass finishes, and that sums of float16
+/// are right on a driver that takes some elements as 0.
 pub fn faults(library: &Path) -> Result<()> {
     let mut device = Device::open(library)?;
-    let all = spots::rows().map_err(|e| format!("rows: {e}"))?;
-    let mut missed = Vec::new();
-    let plain = ("none", "", "");
-    for (name, from, to) in [plain].into_iter().chain(FAULTS) {
-        device.plant((!from.is_empty()).then_some((from, to)));
+    let rows = spots::rows().map_err(|e| format!("rows: {e}"))?;
+    let halves = spots::subnormal_halves()?;
+    let mut failed = Vec::new();
+    let mut judged = |name: &str, spots: &[Spot], changes: Changes, right: bool| {
+        device.change(changes);
         let mut outcome = Outcome::default();
-        for (turn, spot) in (0..).zip(&all) {
+        for (turn, spot) in (0..).zip(spots) {
             judge(&mut device, spot, turn, &mut outcome)?;
         }
         let told = outcome.failed.first().map_or("nothing", String::as_str);
         let told: String = told.chars().take(160).collect();
-        println!(
-            "  planted: {name}: {} of {} wrong: {told}",
-            outcome.failed.len(),
-            outcome.runs
-        );
-        if from.is_empty() != outcome.failed.is_empty() {
-            missed.push(name.to_owned());
+        let (wrong, runs) = (outcome.failed.len(), outcome.runs);
+        println!("  planted: {name}: {wrong} of {runs} wrong: {told}");
+        if right != outcome.failed.is_empty() {
+            failed.push(format!("{name}: {wrong} of {runs} wrong"));
         }
+        Ok::<_, String>(())
+    };
+    judged("none", &rows, &[], true)?;
+    for (name, changes) in FAULTS {
+        judged(name, &rows, changes, false)?;
     }
-    none_of("faults that are planted and not noticed", &missed)
+    judged("subnormals taken as 0", &halves, &[FLUSHED], true)?;
+    judged("the same, unasked", &halves, &[FLUSHED, UNASKED], false)?;
+    none_of("planted faults", &failed)
 }
 
 fn of_type(device: &mut Device, &dtype: &DType) -> Result<Outcome> {

@@ -121,3 +121,22 @@ pub fn rows() -> Result<Vec<Spot>, String> {
     let spot = |seed| Spot::new(&problem, vec![tensor(DType::I32, shape, seed)]);
     (0..6).map(spot).collect()
 }
+
+/// Sums of float16 by rows, several rows an invocation and columns, with subnormal numbers among the elements.
+pub fn subnormal_halves() -> Result<Vec<Spot>, String> {
+    let spot = |shape: [u64; 3]| {
+        let problem = Problem::reduce_sum(DType::F16, &shape, &[1]).map_err(|e| e.to_string())?;
+        let element = |i: u64| {
+            let bits = drawn(i) as u16;
+            // One of eight is small.
+            let small = if bits & 7 == 0 { 0x83ff } else { 0x8fff };
+            (bits >> 3).wrapping_mul(0x2f35) & small
+        };
+        let data = (0..shape.iter().product()).flat_map(|i| element(i).to_le_bytes());
+        Spot::new(&problem, vec![data.collect()])
+    };
+    [[3, 4000, 1], [300, 8, 1], [1, 600, 256]]
+        .into_iter()
+        .map(spot)
+        .collect()
+}
