@@ -5,7 +5,7 @@
 //   look(l, v)               what tells how far apart the elements of some units are; look_none() is that of none
 //   sum_for(s, l, count, ended) a sum whose window holds a block: it begins one only where the last does not
 //   acc_take(acc, x, at)     and an element of a unit: elements_of(v, false)
-//   acc_take_more(acc, x)    of floats that are `wide`: what the window does not hold of an element
+//   acc_take_more(acc, x)    the same `again`: what the window does not hold of an element; of float16 instead of acc_take
 //   sum_placed(s)            all digits at their places, carried
 //   acc_join(a, b)           two sums of a segment, in any order, carried: each digit below 2^22, the highest signed
 //
@@ -120,16 +120,14 @@ struct Acc {
 //# if BY_FLOATS
     m: f32,
     unit: f32,
-//# end
-//# if WIDE
-    wide: bool, // the window does not hold all bits of the elements
+    again: bool, // the window does not hold all bits of the elements; of float16: some may be subnormal numbers
 //# end
 //# if SIZES
     holds_most: u32, // the sizes that it holds, as Look tells them
     holds_least: u32,
 //# end
 //# if UNPACKS
-    seen: Bits, // all bits of x + M that any element x has
+    seen: Bits, // the bits of x + M that any element x has
 //# end
     top: u32, // the place of the highest bits
     far: bool,
@@ -176,7 +174,7 @@ fn placed_of(a: Acc) -> Placed {
     let less0 = 0;
 //# end
 //# if WIDE
-    let less1 = select(0, less0, a.wide);
+    let less1 = select(0, less0, a.again);
 //# end
 //# if UNPACKS
     // Of NaN and infinities these have the highest exponent.
@@ -187,15 +185,10 @@ fn placed_of(a: Acc) -> Placed {
     p.far = p.far || any(special);
 //# end
 //# end
-//# for w in 0..1 + WIDE * (HALF == 0)
+//# for w in 0..1 + WIDE
 //# for j in 0..SUMS
 //# for d in 0..N
-//# if WIDE * HALF
-    // All elements were taken once more.
-    let s{w}_{j}_{d} = select(a.s0_{j}_{d}, a.s1_{j}_{d}, a.wide) - Ints(less0 * {d == N - 1});
-//# else
     let s{w}_{j}_{d} = a.s{w}_{j}_{d} - Ints(less{w} * {d == N - 1});
-//# end
 //# if G == N
     p.d{j}_{W - 1 - d} = s{w}_{j}_{d};
 //# else
@@ -285,16 +278,22 @@ fn sum_for(own: Sum, l: Look, count: u32, ended: bool) -> Sum {
     s.look.plus = l.plus;
     var holds = s.acc.count + count <= ROOM && !ended;
 //# if SIZES
-    holds = holds && most_of_look(l) <= s.acc.holds_most && least_of_look(l) >= s.acc.holds_least;
+    holds = holds && most_of_look(l) <= s.acc.holds_most;
+//# end
+//# if SIZES * (HALF == 0)
+    holds = holds && least_of_look(l) >= s.acc.holds_least;
 //# end
 //# if WIDE
-    holds = holds && !s.acc.wide;
+    holds = holds && !s.acc.again;
 //# end
     for (var seldom = !holds; seldom; seldom = false) {
         s.placed = acc_join(s.placed, carried(placed_of(s.acc)));
         s.acc = acc_begin(l);
     }
     s.acc.count += count;
+//# if SIZES * HALF
+    s.acc.again = least_of_look(l) < s.acc.holds_least;
+//# end
     return s;
 }
 //# if BY_VEC == 0
@@ -325,15 +324,19 @@ fn acc_take(own: Acc, x: Key, at: u32) -> Acc {
 //# end
     return a;
 }
-//# if WIDE
+//# if BY_FLOATS
 
 fn acc_take_more(own: Acc, x: Key) -> Acc {
+//# if HALF
+    return acc_take(own, x, 0u);
+//# else
     var a = own;
     let digits = digits_of(own, piece_of(own, x));
 //# for d in 0..N
     a.s1_0_{d} += digits.s{d};
 //# end
     return a;
+//# end
 }
 //# end
 

@@ -3,8 +3,8 @@
 // What is left of x is exact, and gives the next digit by units 2^22 times smaller. {N} digits are a window, whose first bit lies
 // {MARGIN} exponents above that of the greatest element of the block with which it begins: `placed_of` brings their sums to places.
 // Of elements that are further apart, what a window does not hold is scaled up by its length, and goes through the same window once
-// more. float16 has one window, at fixed places, which holds every number. By `unpack2x16float` nothing asks how large its elements
-// are: NaN and infinities show in x + M.
+// more. float16 has one window, at fixed places, which holds every number. Where `unpack2x16float` makes float32 of it, NaN and
+// infinities show in the bits of x + M, and only signs are looked at.
 // The squares of half types are float32 too, exactly.
 //
 // No addition of floats takes the result of another one: between them stands an integer operation or a conversion. Else a
@@ -16,15 +16,12 @@ fn acc_begin(l: Look) -> Acc {
 //# if SIZES
     let most = most_of_look(l) >> {31 - EXPONENT}u;
     let least = least_of_look(l);
-//# else
-    // A driver may take subnormal numbers as 0, as this one, which it does not know. Then all elements are taken one by one.
-    a.far = floats_of((P.items & 0x1ffu) | 1u).x == 0u;
 //# end
 //# if G == N
     let cap = {EXPONENT_MOST}u;
     let unit = {22 * (W - 1)};
     a.top = {W - 1}u;
-    // Subnormal numbers, which a driver may take as 0.
+    // Numbers below are subnormal.
     let first = 1u;
 //# else
     // Elements that come later may be somewhat greater.
@@ -42,34 +39,48 @@ fn acc_begin(l: Look) -> Acc {
     a.far = a.far || most > {EXPONENT_MOST}u;
     a.holds_most = (cap << {31 - EXPONENT}u) | {2147483647 >> EXPONENT}u;
     a.holds_least = max(first << {31 - EXPONENT}u, 1u) - 1u;
-    a.wide = least < a.holds_least;
+    a.again = least < a.holds_least;
 //# end
     let exponent = u32(unit) + {BIT_0}u;
     a.unit = bitcast<f32>(exponent << 23u);
     a.m = bitcast<f32>(((exponent + 23u) << 23u) | 0x400000u);
+//# if UNPACKS
+    // A subnormal number that the compiler does not know shows how the driver takes them.
+    let asked = (P.items & 0x1ffu) | 1u;
+    let digits = digits_of(a, Bits(plane_added(Plane(floats_of(asked).x)).x));
+    let told = bitcast<Bits>(digits.s{N - 1}) - Bits(bitcast<u32>(a.m));
+//# if SQUARES
+    let wrong = told != Bits(asked * asked);
+//# else
+    let wrong = told != Bits(asked);
+//# end
+//# if COLUMNS == 1
+    a.again = wrong;
+//# else
+    a.again = any(wrong);
+//# end
+//# end
     return a;
 }
 
-// What is added of the elements of a unit, as float32. `exactly`: also of the subnormal numbers of float16, which a driver may
-// take as 0.
+// What is added of the elements of a unit, as float32. `exactly`: by integers, as a driver may take subnormal numbers of float16
+// as 0.
 fn elements_of(v: Unit, exactly: bool) -> Keys {
+    let k = keys_of(vec4<u32>(v));
 //# if UNPACKS
 //# for i in 0..4
     let x{i} = floats_of(vec4<u32>(v)[{i}]);
 //# end
+//# end
     return Keys(
 //# for j in 0..PLANES
-        plane_added(Plane(x0[{j}], x1[{j}], x2[{j}], x3[{j}])),
-//# end
-    );
+//# if UNPACKS
+        plane_added(plane_exact(Plane(x0[{j}], x1[{j}], x2[{j}], x3[{j}]), k.p{j}, exactly)),
 //# else
-    let k = keys_of(vec4<u32>(v));
-    return Keys(
-//# for j in 0..PLANES
-        plane_added(plane_floats(k.p{j}, exactly)),
+        plane_added(plane_exact(plane_floats(k.p{j}), k.p{j}, exactly)),
+//# end
 //# end
     );
-//# end
 }
 //# if UNPACKS
 
@@ -79,24 +90,27 @@ fn floats_of(halves: u32) -> vec2<u32> {
 }
 //# else
 
-fn plane_floats(k: Plane, exactly: bool) -> Plane {
+fn plane_floats(k: Plane) -> Plane {
 //# if HALF
     // An exponent of float16 counts from 15, one of float32 from 127. The sign stays.
     let bits = bitcast<Plane>(bitcast<vec4<i32>>(k) >> Plane(3u)) & Plane(0x8fffe000u);
-    let x = bitcast<Plane>(bitcast<vec4<f32>>(bits) * bitcast<f32>((127u + 112u) << 23u));
-    if !exactly {
-        return x;
-    }
-    // A subnormal number as an integer.
-    let size = (k >> Plane(16u)) & Plane(0x7fffu);
-    let counted = bitcast<Plane>(vec4<f32>(size)) - Plane(24u << 23u);
-    let small = select(counted, Plane(0u), size == Plane(0u)) | (k & Plane(0x80000000u));
-    return select(x, small, size < Plane(0x400u));
+    return bitcast<Plane>(bitcast<vec4<f32>>(bits) * bitcast<f32>((127u + 112u) << 23u));
 //# else
     return k & Plane(KEEP);
 //# end
 }
 //# end
+
+// x, but for the elements k that are subnormal numbers of float16, which become floats by integers.
+fn plane_exact(x: Plane, k: Plane, exactly: bool) -> Plane {
+    if {HALF} == 0 || !exactly {
+        return x;
+    }
+    let size = (k >> Plane(16u)) & Plane(0x7fffu);
+    let counted = bitcast<Plane>(vec4<f32>(size)) - Plane(24u << 23u);
+    let small = select(counted, Plane(0u), size == Plane(0u)) | (k & Plane(0x80000000u));
+    return select(x, small, size < Plane(0x400u));
+}
 
 fn plane_added(x: Plane) -> Plane {
 //# if SQUARES
@@ -107,15 +121,11 @@ fn plane_added(x: Plane) -> Plane {
 }
 
 //# if WIDE
-// What the window does not hold of x, scaled up to it; of float16 x. A zero was scaled up for each digit but one.
+// What the window does not hold of x, scaled up to it. A zero was scaled up for each digit but one.
 fn piece_of(a: Acc, x: Bits) -> Bits {
-//# if G == N
-    return x;
-//# else
     let rest = digits_of(a, x).rest;
     let zero = (rest & Bits(0x7fffffffu)) <= Bits({22 * (N - 1)}u << 23u);
     return select(rest + Bits(DIGIT << 23u), Bits(0u), zero);
-//# end
 }
 //# end
 
@@ -160,9 +170,11 @@ fn acc_take(own: Acc, k: Keys, at: u32) -> Acc {
 //# end
     return a;
 }
-//# if WIDE
 
 fn acc_take_more(own: Acc, k: Keys) -> Acc {
+//# if HALF
+    return acc_take(own, k, 0u);
+//# else
     var a = own;
 //# for j in 0..SUMS
     let x{j} = digits_of(own, piece_of(own, columns_of(k.p{j})));
@@ -171,7 +183,7 @@ fn acc_take_more(own: Acc, k: Keys) -> Acc {
 //# end
 //# end
     return a;
-}
 //# end
+}
 //# end
 //# end

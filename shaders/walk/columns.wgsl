@@ -128,24 +128,26 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
         }
         a{r} = sum_for(a{r}, l{r}, {LOADS}u, ended);
-//# if LONG
-        // A loop: the text of an element is long.
-        for (var i = 0u; i < {LOADS}u && !ended; i++) {
-            var v = w0_{r};
-//# for i in 1..LOADS
-            v = select(v, w{i}_{r}, i == {i}u);
+//# if HALF
+        let taken{r} = !ended && !a{r}.acc.again;
+//# else
+        let taken{r} = !ended;
 //# end
+//# if LONG
+        // A loop, which reads again: the text of an element is long.
+        for (var i = 0u; i < {LOADS}u && taken{r}; i++) {
+            let v = once(unit_at(at0 + i * stride + {r}u, shift), t + i >= fresh);
             a{r}.acc = acc_take(a{r}.acc, elements_of(v, false), 0u);
         }
 //# else
-        if !ended {
+        if taken{r} {
 //# for i in 0..LOADS
             a{r}.acc = acc_take(a{r}.acc, elements_of(w{i}_{r}, false), 0u);
 //# end
         }
 //# end
-//# if WIDE
-        for (var i = select({LOADS}u, 0u, a{r}.acc.wide); i < {LOADS}u; i++) {
+//# if BY_FLOATS
+        for (var i = select({LOADS}u, 0u, !ended && a{r}.acc.again); i < {LOADS}u; i++) {
             let v = once(unit_at(at0 + i * stride + {r}u, shift), t + i >= fresh);
             a{r}.acc = acc_take_more(a{r}.acc, elements_of(v, true));
         }

@@ -58,46 +58,50 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
     let v{i} = unit(p.first + n{i});
 //# end
 //# end
-//# if EXACT
+//# if EXACT == 0
+    var own = acc_none();
+//# for i in 0..LOADS
+//# if SIGNS
+    own.signs = signs_with(own.signs, vec4<u32>(v{i}), vec4<u32>(0u));
+//# end
+    let k{i} = unit_keys(v{i});
+//# for e in 0..PER
+    own = acc_take(own, key_{e}(k{i}), {i * LANES * PER + e}u);
+//# end
+//# end
+    return acc_placed(own, Frame(base + lane, last, p.skip + p.lead, 0xffffffffu));
+//# else
     var l = before.look;
 //# for i in 0..LOADS
     l = look(l, v{i});
 //# end
     var sum = sum_for(before, l, {LOADS * PER}u, false);
     var own = sum.acc;
+//# if HALF
+    if !own.again {
 //# else
-    var own = acc_none();
+    {
 //# end
 //# if LONG
-    // A loop: the text of an element is long.
-    for (var i = 0u; i < {LOADS}u; i++) {
-        var v = v0;
-//# for i in 1..LOADS
-        v = select(v, v{i}, i == {i}u);
-//# end
-        let k = elements_of(v, false);
+        // A loop, which reads again: the text of an element is long.
+        for (var i = 0u; i < {LOADS}u; i++) {
+            let n = base + lane + i * {LANES}u;
+            let k = elements_of(unit_once(unit(p.first + min(n, last)), n <= last), false);
 //# for e in 0..PER
-        own = acc_take(own, key_{e}(k), 0u);
+            own = acc_take(own, key_{e}(k), 0u);
 //# end
-    }
+        }
 //# else
 //# for i in 0..LOADS
-//# if SIGNS
-    own.signs = signs_with(own.signs, vec4<u32>(v{i}), vec4<u32>(0u));
-//# end
-//# if EXACT
-    let k{i} = elements_of(v{i}, false);
-//# else
-    let k{i} = unit_keys(v{i});
-//# end
+        let k{i} = elements_of(v{i}, false);
 //# for e in 0..PER
-    own = acc_take(own, key_{e}(k{i}), {i * LANES * PER + e}u);
+        own = acc_take(own, key_{e}(k{i}), 0u);
 //# end
 //# end
 //# end
-//# if EXACT
-//# if WIDE
-    for (var i = select({LOADS}u, 0u, own.wide); i < {LOADS}u; i++) {
+    }
+//# if BY_FLOATS
+    for (var i = select({LOADS}u, 0u, own.again); i < {LOADS}u; i++) {
         let n = base + lane + i * {LANES}u;
         let k = elements_of(unit_once(unit(p.first + min(n, last)), n <= last), true);
 //# for e in 0..PER
@@ -107,8 +111,6 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# end
     sum.acc = own;
     return sum;
-//# else
-    return acc_placed(own, Frame(base + lane, last, p.skip + p.lead, 0xffffffffu));
 //# end
 }
 //# if MASKED
@@ -139,14 +141,20 @@ fn edges_of(before: Sum, p: Part, lane: u32) -> Sum {
 //# end
     var sum = sum_for(before, l, {TURNS * PER / PIECES}u, false);
     var own = sum.acc;
+//# if HALF
+    if !own.again {
+//# else
+    {
+//# end
 //# for i in 0..TURNS
-    let k{i} = elements_of(v{i}, false);
+        let k{i} = elements_of(v{i}, false);
 //# for e in 0..PER / PIECES
-    own = acc_take(own, plane_key(k{i}.p{e}, 0u), 0u);
+        own = acc_take(own, plane_key(k{i}.p{e}, 0u), 0u);
 //# end
 //# end
-//# if WIDE
-    for (var i = select({TURNS}u, 0u, own.wide); i < {TURNS}u; i++) {
+    }
+//# if BY_FLOATS
+    for (var i = select({TURNS}u, 0u, own.again); i < {TURNS}u; i++) {
         var v = v0;
 //# for i in 1..TURNS
         v = select(v, v{i}, i == {i}u);
@@ -315,13 +323,23 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     a{r}.count = {LEN}u;
     var signs{r} = 0u;
 //# for e in 0..LEN
-    a{r} = acc_take(a{r}, key_{(r * LEN + e) % PER}(k{(r * LEN + e) / PER}), {e}u);
     signs{r} |= sign_of(key_{(r * LEN + e) % PER}(u{(r * LEN + e) / PER}));
 //# end
 //# end
+//# if HALF
+    if !a0.again {
+//# else
+    {
+//# end
+//# for r in 0..ROWS
+//# for e in 0..LEN
+        a{r} = acc_take(a{r}, key_{(r * LEN + e) % PER}(k{(r * LEN + e) / PER}), {e}u);
+//# end
+//# end
+    }
     let elements = P.src_delta + item * {ROWS * LEN}u;
-//# if WIDE
-    for (var e = select({LEN}u, 0u, a0.wide); e < {LEN}u; e++) {
+//# if BY_FLOATS
+    for (var e = select({LEN}u, 0u, a0.again); e < {LEN}u; e++) {
 //# for r in 0..ROWS
         let x{r} = elements_of(Unit(raw(elements + {r * LEN}u + e)), true).p{PLANES - 1}.x;
         a{r} = acc_take_more(a{r}, x{r});

@@ -102,8 +102,6 @@ pub struct Kernel {
     pub beside: Option<StoreFormat>,
     /// Invocations in a workgroup.
     pub workgroup: u32,
-    /// Whether sums of float16 may use `unpack2x16float`, which Mesa's software drivers have only with 16-bit floats.
-    pub unpacks: bool,
 }
 
 /// What is bound. A number stands for several that no shader has together.

@@ -10,7 +10,7 @@ use crate::plan::pass::{Pass, RowParts, Slot, View};
 use crate::plan::splits::{BufferSplits, Region};
 use crate::sums::Sum;
 use crate::walk::Walk;
-use crate::{AdapterClass, Caps, Dim, Error, IndexType, Op, Order, Problem};
+use crate::{Caps, Dim, Error, IndexType, Op, Order, Problem};
 
 /// The reduction of one group of neighbouring dimensions.
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +128,7 @@ impl<'a> Planner<'a> {
         let nan = problem.nan_policy();
         let sum = Sum::new(problem.op(), dtype, nan);
         match (sum, problem.order()) {
-            (Some(sum), _) if sum.is_exact() => Accumulator::Sum(sum),
+            (Some(sum), _) if sum.is_exact() => Accumulator::Sum(sum.on(self.caps.class)),
             (Some(sum), _) => Accumulator::terms(sum),
             (None, order) => {
                 let order = order.unwrap_or(Order::Least);
@@ -226,7 +226,6 @@ impl<'a> Planner<'a> {
             out,
             beside: None,
             workgroup: self.caps.workgroup(),
-            unpacks: false,
         }
     }
 
@@ -238,7 +237,6 @@ impl<'a> Planner<'a> {
             out: step.out,
             beside: step.beside.filter(|_| !step.out.is_partial()),
             workgroup: self.caps.workgroup(),
-            unpacks: self.caps.class != AdapterClass::Software,
         }
     }
 

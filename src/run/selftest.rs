@@ -42,7 +42,7 @@ const LEN: usize = 3001;
 type Question = (Problem, Vec<Vec<u8>>);
 
 /// One of each kind: rows and columns, key widths, packed results, one axis and several, inputs
-/// that are broadcast, sums of floats.
+/// that are broadcast, sums of float32 and float16.
 fn questions() -> Result<Vec<Question>, ProblemError> {
     let floats = float_rows();
     let rows = (floats.len() / LEN) as u64;
@@ -61,6 +61,8 @@ fn questions() -> Result<Vec<Question>, ProblemError> {
     let broadcast = Problem::max(DType::U8, &[&[5, 33][..], &[33]])?;
     let summands = bytemuck::cast_slice(&summands()).to_vec();
     let sums = Problem::reduce_sum(DType::F32, &[1024, 4], &[1])?;
+    let specials = bytemuck::cast_slice(&specials()).to_vec();
+    let half_sums = Problem::reduce_sum(DType::F16, &[64, 8], &[1])?;
     Ok(vec![
         (rows, vec![floats]),
         (columns, vec![longs]),
@@ -68,6 +70,7 @@ fn questions() -> Result<Vec<Question>, ProblemError> {
         (scattered, vec![bytes(3 * 40 * 7)]),
         (broadcast, vec![bytes(5 * 33), bytes(33)]),
         (sums, vec![summands]),
+        (half_sums, vec![specials]),
     ])
 }
 
@@ -111,6 +114,18 @@ fn summands() -> Vec<u32> {
         (bits >> 20) as u32 & 0x8000_0000 | exponent << 23 | bits as u32 & 0x007f_ffff
     };
     bits().take(4 * 1024).map(element).collect()
+}
+
+/// Rows of eight float16: in each a number, and an infinity, a NaN or subnormal numbers among zeros of both signs.
+fn specials() -> Vec<u16> {
+    const SPECIAL: [u16; 8] = [0x7c00, 0xfc00, 0x7e00, 0xfd01, 1, 0x8001, 0x03ff, 0x83fe];
+    let row = |row: usize| {
+        let mut elements = [0, 0x8000, 0, 0x8000, 0x0401, 0x8000, 0, 0];
+        elements.rotate_left(row / 8);
+        elements[row % 8] = SPECIAL[(row + row / 8) % 8];
+        elements
+    };
+    (0..64).flat_map(row).collect()
 }
 
 /// 130 rows of six int64, reduced along the columns.
@@ -227,6 +242,26 @@ mod tests {
             let small = |e| e >= 0x8000_0000 && e & 0x7f80_0000 < 124 << 23;
             let lost = |e| if small(e) { e & !0xf } else { e };
             on(p, i, |e, _| if p.op().is_sum() { lost(e) } else { e })
+        }),
+        ("takes subnormal float16 of a sum as 0", |p, i| {
+            let half = p.op().is_sum() && is(p, Class::Float, 2);
+            on(p, i, |e, _| {
+                if half && e & 0x7c00 == 0 {
+                    e & 0x8000
+                } else {
+                    e
+                }
+            })
+        }),
+        ("takes infinite float16 of a sum as numbers", |p, i| {
+            let half = p.op().is_sum() && is(p, Class::Float, 2);
+            on(p, i, |e, _| {
+                if half && e & 0x7fff == 0x7c00 {
+                    e - 1
+                } else {
+                    e
+                }
+            })
         }),
         ("drops what is behind the last whole vec4", |p, i| {
             let tail = |at: usize| is_f32(p) && at % LEN == LEN - 1;

@@ -6,7 +6,7 @@
 
 mod total;
 
-use crate::{Class, DType, NanPolicy, Op};
+use crate::{AdapterClass, Class, DType, NanPolicy, Op};
 pub(crate) use total::Total;
 
 /// Bits of a digit. The last one of a sum is a whole word, with a sign.
@@ -25,6 +25,8 @@ pub struct Sum {
     dtype: DType,
     /// NaNs are not counted.
     skips: bool,
+    /// Elements are taken by `unpack2x16float`.
+    unpacks: bool,
 }
 
 /// How a float's bits are divided.
@@ -90,7 +92,22 @@ impl Sum {
             op,
             dtype,
             skips: float && nan == NanPolicy::Ignore,
+            unpacks: false,
         })
+    }
+
+    /// The same as a class of devices takes elements: float16 by `unpack2x16float`, which Mesa's software drivers have only
+    /// with 16-bit floats.
+    pub(crate) fn on(self, class: AdapterClass) -> Sum {
+        Sum {
+            unpacks: self.is_half() && class != AdapterClass::Software,
+            ..self
+        }
+    }
+
+    /// Whether elements are taken by `unpack2x16float`.
+    pub fn unpacks(self) -> bool {
+        self.unpacks
     }
 
     /// The same for partial sums, which know nothing of divisions and roots.
@@ -109,7 +126,7 @@ impl Sum {
     }
 
     /// Whether it is one of float16.
-    pub(crate) fn is_half(self) -> bool {
+    fn is_half(self) -> bool {
         self.dtype == DType::F16
     }
 
@@ -412,14 +429,8 @@ impl Sum {
 
     /// The names that the directives in the shaders use for elements: taken one by one wherever they are (`strided`), or in
     /// blocks, of which those that are too far apart are taken again. `teams`: whether invocations share a sum.
-    pub(crate) fn digit_names(
-        self,
-        strided: bool,
-        teams: bool,
-        unpacks: bool,
-    ) -> Vec<(&'static str, u32)> {
+    pub(crate) fn digit_names(self, strided: bool, teams: bool) -> Vec<(&'static str, u32)> {
         let window = self.window();
-        let unpacks = unpacks && self.is_half();
         vec![
             ("STRIDED", strided.into()),
             ("TEAMS", (teams && self.is_float()).into()),
@@ -433,10 +444,10 @@ impl Sum {
             ("MARGIN", window.margin),
             ("HALF", self.is_half().into()),
             ("BY_FLOATS", self.splits_floats().into()),
-            ("UNPACKS", unpacks.into()),
+            ("UNPACKS", self.unpacks.into()),
             // Whether looks tell sizes, and whether there is a second window.
-            ("SIZES", (self.is_float() && !unpacks).into()),
-            ("WIDE", (self.splits_floats() && !unpacks).into()),
+            ("SIZES", (self.is_float() && !self.unpacks).into()),
+            ("WIDE", (self.splits_floats() && !self.is_half()).into()),
             ("MAGNITUDE", self.magnitude()),
             ("WORDS_OF", self.magnitude().div_ceil(32)),
             ("LEADING", self.leading()),

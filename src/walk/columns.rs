@@ -210,13 +210,14 @@ impl Columns {
         let record = planner.partial_format(step).bytes();
         let joined = |unit| joined(planner, step, b, unit);
         // Below 32 bits a word of columns holds fewer keys: an H200 takes 512 rows of uint8 at .91 by words and at .80 by vec4,
-        // of float16 at .92 and .89. Sums take fewer instructions by vec4, unless their text is too long for FXC. A CPU's
-        // vectors hold words of several invocations anyway.
+        // of float16 at .92 and .89. Sums of halves take fewer instructions by vec4, which FXC compiles unless they are of
+        // squares. A CPU's vectors hold words of several invocations anyway.
         let out = step.out.bytes();
         let worth = b.len * element >= NARROW_SHARE * out || 16 / element * out > MOST_WRITTEN;
         let gpu = planner.caps.class != AdapterClass::Software;
-        let sums = step.acc.sum().is_some_and(|sum| !sum.is_long());
-        let narrow = element < 4 && worth && gpu && !sums && joined(4) == Some(1);
+        let short = step.acc.sum().is_some_and(|sum| !sum.is_long());
+        let by_vec = short && joined(16) == Some(1);
+        let narrow = element < 4 && worth && gpu && !by_vec && joined(4) == Some(1);
         // Joined rows make a partial result each. Words of fewer are still faster than single elements.
         let pays = |f: &u64| *f == 1 || b.len / f * element >= PARTIALS_SHARE * record;
         let wide = joined(16).filter(|f| !narrow && pays(f));
@@ -333,10 +334,7 @@ impl ColumnsText {
             // Of a plane: of elements of 32 bits and less one from each word.
             ("COLUMNS", self.words / kernel.acc.bits().div_ceil(32)),
         ];
-        names.extend(
-            sum.iter()
-                .flat_map(|sum| sum.digit_names(false, false, kernel.unpacks)),
-        );
+        names.extend(sum.iter().flat_map(|sum| sum.digit_names(false, false)));
         Recipe {
             fragments: match (sum.is_some(), kernel.acc.is_both()) {
                 (true, _) => {

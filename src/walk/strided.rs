@@ -193,10 +193,7 @@ pub(crate) fn recipe(kernel: &Kernel, each: Option<EachText>) -> Recipe {
         ("COARSENED", text.coarsened.into()),
     ];
     let sum = kernel.acc.sum();
-    names.extend(
-        sum.iter()
-            .flat_map(|sum| sum.digit_names(true, false, kernel.unpacks)),
-    );
+    names.extend(sum.iter().flat_map(|sum| sum.digit_names(true, false)));
     Recipe {
         fragments,
         bindings,

@@ -6,7 +6,7 @@ use crate::{catalogue, sum_problem};
 use naga::back::PipelineConstants;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use std::collections::HashMap;
-use wgreduce::unstable::Kernel;
+use wgreduce::unstable::{Kernel, Sum};
 use wgreduce::{BufferSplits, Caps, DType, IndexType, NanPolicy, Op, Plan, Problem};
 
 /// The text and override values that a pipeline is compiled from.
@@ -25,7 +25,7 @@ pub fn source(kernel: &Kernel) -> Source {
 /// have, where the kernel may use it.
 pub fn module(kernel: &Kernel, text: &str) -> Result<(naga::Module, ModuleInfo), String> {
     let module = naga::front::wgsl::parse_str(text).map_err(|e| e.emit_to_string(text))?;
-    let capabilities = match kernel.unpacks {
+    let capabilities = match kernel.acc.sum().is_some_and(Sum::unpacks) {
         true => Capabilities::SHADER_FLOAT16_IN_FLOAT32,
         false => Capabilities::empty(),
     };
