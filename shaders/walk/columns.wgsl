@@ -134,9 +134,12 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         let taken{r} = !ended;
 //# end
 //# if LONG
-        // A loop, which reads again: the text of an element is long.
+        // A loop: the text of an element is long.
         for (var i = 0u; i < {LOADS}u && taken{r}; i++) {
-            let v = once(unit_at(at0 + i * stride + {r}u, shift), t + i >= fresh);
+            var v = w0_{r};
+//# for i in 1..LOADS
+            v = select(v, w{i}_{r}, i == {i}u);
+//# end
             a{r}.acc = acc_take(a{r}.acc, elements_of(v, false), 0u);
         }
 //# else

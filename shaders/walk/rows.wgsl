@@ -83,10 +83,13 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
     {
 //# end
 //# if LONG
-        // A loop, which reads again: the text of an element is long.
+        // A loop: the text of an element is long.
         for (var i = 0u; i < {LOADS}u; i++) {
-            let n = base + lane + i * {LANES}u;
-            let k = elements_of(unit_once(unit(p.first + min(n, last)), n <= last), false);
+            var v = v0;
+//# for i in 1..LOADS
+            v = select(v, v{i}, i == {i}u);
+//# end
+            let k = elements_of(v, false);
 //# for e in 0..PER
             own = acc_take(own, key_{e}(k), 0u);
 //# end
