@@ -293,69 +293,21 @@ mod tests {
     use super::*;
     use crate::walk::strided::Each;
 
-    /// A group's regions (at, out, outer, len, inner, base) and the ends of its runs.
-    type Shape = (Vec<[u64; 6]>, Vec<u64>);
-
-    /// The partitions that one of `outer` x `len` x `inner` elements is cut into.
-    fn cut([outer, len, inner]: [u64; 3], input: &[u64], outputs: &[u64], most: u64) -> Vec<Shape> {
-        let each = |_: &Region| Mapping::Each(Each::WHOLE);
-        let one = Region::new(outer, len, inner);
-        let ends = Ends {
-            input,
-            outputs,
-            most,
-            choose: &each,
-        };
-        let partitions = ends.cut(vec![Partition::of(vec![one], &[], each(&one))]);
-        let fields = |b: &Region| [b.at, b.out, b.outer, b.len, b.inner, b.base];
-        let ends = |g: &Partition| g.runs.iter().map(|r| r.end).collect();
-        let group = |g: &Partition| (g.regions.iter().map(fields).collect(), ends(g));
-        partitions.iter().map(group).collect()
-    }
-
-    /// Two rows of five, of which `w` columns from `c` on are a group.
-    fn column(c: u64, w: u64) -> Shape {
-        (vec![[c, c, 1, 1, w, 0], [5 + c, c, 1, 1, w, 1]], vec![w])
-    }
-
-    #[test]
-    fn rows_are_cut_between_elements_and_matrices_between_each_other() {
-        let cut = cut([4, 10, 1], &[10, 27], &[], 100);
-        let regions: Vec<_> = cut.into_iter().map(|(regions, _)| regions).collect();
-        assert_eq!(
-            regions,
-            [
-                vec![[0, 0, 1, 10, 1, 0]],
-                vec![[10, 1, 1, 10, 1, 0]],
-                vec![[20, 2, 1, 7, 1, 0], [27, 2, 1, 3, 1, 7]],
-                vec![[30, 3, 1, 10, 1, 0]],
-            ]
-        );
-    }
-
-    #[test]
-    fn a_row_of_columns_is_cut_and_joins_the_others() {
-        let cut = cut([1, 6, 4], &[10], &[3], 100);
-        let regions = vec![
-            [12, 0, 1, 3, 4, 3],
-            [0, 0, 1, 2, 4, 0],
-            [8, 0, 1, 1, 2, 2],
-            [10, 2, 1, 1, 2, 2],
-        ];
-        assert_eq!(cut, [(regions, vec![3, 4])]);
-    }
-
-    #[test]
-    fn where_every_row_is_cut_the_outputs_are_cut_as_well() {
-        let cut = cut([1, 2, 5], &[2, 6], &[], 100);
-        assert_eq!(cut, [column(0, 1), column(1, 1), column(2, 3)]);
-    }
-
     #[test]
     fn more_outputs_than_partials_are_cut_only_if_they_need_partials() {
-        let narrow = cut([1, 2, 5], &[5], &[], 3);
-        assert_eq!(narrow, [column(0, 3), column(3, 2)]);
-        let whole = cut([1, 2, 5], &[], &[], 3);
-        assert_eq!(whole, [(vec![[0, 0, 1, 2, 5, 0]], vec![5])]);
+        let each = |_: &Region| Mapping::Each(Each::WHOLE);
+        let one = Region::new(1, 2, 5);
+        let widths = |input: &[u64]| {
+            let ends = Ends {
+                input,
+                outputs: &[],
+                most: 3,
+                choose: &each,
+            };
+            let cut = ends.cut(vec![Partition::of(vec![one], &[], each(&one))]);
+            cut.iter().map(|p| p.regions[0].inner).collect::<Vec<_>>()
+        };
+        assert_eq!(widths(&[5]), [3, 2]);
+        assert_eq!(widths(&[]), [5]);
     }
 }
