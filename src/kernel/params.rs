@@ -247,19 +247,7 @@ mod tests {
 
     #[test]
     fn reciprocals_divide_exactly_below_2_to_the_31() {
-        let edges = [
-            2,
-            3,
-            5,
-            7,
-            10,
-            641,
-            65_535,
-            65_536,
-            65_537,
-            1 << 30,
-            (1 << 30) + 1,
-        ];
+        let edges = [65_535, 65_536, 65_537, 1 << 30, (1 << 30) + 1];
         for size in (2..2000).chain(edges) {
             let (factor, shift) = reciprocal(size);
             let quotient = |n: u64| (n * u64::from(factor)) >> (32 + shift);
