@@ -132,14 +132,10 @@ impl Keys {
         let unit = 1u64 << (64 - self.bits);
         let skips = self.ceil != u64::MAX;
         // From the first NaN above infinity on, or from -infinity.
-        let rot = if skips {
-            infinity.wrapping_neg()
-        } else {
-            infinity + unit
-        };
-        let (floor, ceil) = match skips {
-            true => (0, infinity + unit + infinity),
-            false => ((infinity + unit).wrapping_add(rot).wrapping_neg(), u64::MAX),
+        let beyond = infinity + unit;
+        let (rot, floor, ceil) = match skips {
+            true => (infinity.wrapping_neg(), 0, beyond + infinity),
+            false => (beyond, beyond.wrapping_mul(2).wrapping_neg(), u64::MAX),
         };
         let largest = self.flip != 0;
         Keys {
@@ -325,27 +321,17 @@ impl Keys {
         let all = |x: u32| x * (u32::MAX / ((1 << self.bits) - 1));
         let half = 1u32 << (self.bits - 1);
         let rot = (self.rot >> 32) as u32;
-        let least = self.flip == 0;
-        let (taken, sign, flip, step, rot) = match self.taken >> 63 {
-            0 if least => (u32::MAX, half - 1, half, 1, rot),
+        let signed = self.taken >> 63 == 0;
+        let (taken, sign, flip, step, rot) = match (signed, self.flip) {
+            (true, 0) => (u32::MAX, half - 1, half, 1, rot),
             // `step` and `rot` of the whole word have the one between complement and negative.
-            0 => (u32::MAX, half - 1, half - 1, u32::MAX, rot.wrapping_add(1)),
-            _ => {
-                let step = top(self.step).wrapping_neg();
-                (
-                    all(top(self.taken)),
-                    top(self.sign),
-                    top(self.flip),
-                    step,
-                    rot,
-                )
+            (true, _) => (u32::MAX, half - 1, half - 1, u32::MAX, rot.wrapping_add(1)),
+            (false, _) => {
+                let [sign, flip, step] = [self.sign, self.flip, self.step].map(top);
+                (all(top(self.taken)), sign, flip, step.wrapping_neg(), rot)
             }
         };
-        let middle = if self.taken >> 63 == 0 {
-            flip << (32 - self.bits)
-        } else {
-            0
-        };
+        let middle = if signed { flip << (32 - self.bits) } else { 0 };
         [
             ("WORD_TAKEN", taken),
             ("WORD_SIGN", sign),
