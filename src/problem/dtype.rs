@@ -148,7 +148,7 @@ mod sealed {
 }
 
 macro_rules! element {
-    ($($t:ty => $dtype:ident),*) => {$(
+    ($read:expr; $($t:ty => $dtype:ident),*) => {$(
         impl sealed::Sealed for $t {}
         impl Element for $t {
             const DTYPE: DType = DType::$dtype;
@@ -157,21 +157,12 @@ macro_rules! element {
             }
             fn from_bytes(bytes: &[u8]) -> Vec<Self> {
                 let chunks = bytes.chunks_exact(size_of::<Self>());
-                chunks.map(bytemuck::pod_read_unaligned).collect()
+                chunks.map($read).collect()
             }
         }
     )*};
 }
-element!(half::bf16 => BF16, half::f16 => F16, f32 => F32, f64 => F64, i8 => I8, i16 => I16,
-         i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64);
-
-impl sealed::Sealed for bool {}
-impl Element for bool {
-    const DTYPE: DType = DType::Bool;
-    fn bytes(elements: &[Self]) -> &[u8] {
-        bytemuck::cast_slice(elements)
-    }
-    fn from_bytes(bytes: &[u8]) -> Vec<Self> {
-        bytes.iter().map(|&b| b != 0).collect()
-    }
-}
+element!(bytemuck::pod_read_unaligned; half::bf16 => BF16, half::f16 => F16, f32 => F32, f64 => F64,
+         i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32,
+         u64 => U64);
+element!(|byte: &[u8]| byte[0] != 0; bool => Bool);
