@@ -176,12 +176,8 @@ impl Problem {
     /// refused by [`Problem::check`]: a part of a tensor may have fewer elements than are wanted of the whole, as [`crate::Partial`]
     /// has it.
     pub fn top_k(dtype: DType, shape: &[u64], axis: i64, k: u64) -> Result<Problem, ProblemError> {
-        let mut problem = Problem::new(Op::TopK, dtype, vec![shape.to_vec()])?;
-        let dim = normalise(axis, shape.len())?;
-        problem.reduced = vec![false; shape.len()];
-        problem.reduced[dim] = true;
-        problem.k = k;
-        Ok(problem)
+        let problem = Problem::arg(Op::TopK, dtype, shape, axis)?;
+        Ok(Problem { k, ..problem })
     }
 
     /// Sum over `axes`; an empty list means all axes, as in ONNX.
@@ -281,15 +277,13 @@ impl Problem {
     ) -> Result<Problem, ProblemError> {
         let mut problem = Problem::new(op, dtype, vec![shape.to_vec()])?;
         problem.reduced = vec![false; shape.len()];
-        if shape.is_empty() {
-            // As NumPy and so ONNX's reference do, treat a scalar as a row of one.
-            if axis != 0 && axis != -1 {
-                return Err(ProblemError::AxisOutOfRange { axis, rank: 0 });
-            }
+        let one = op != Op::TopK;
+        // As NumPy and so ONNX's reference do, treat a scalar as a row of one.
+        if one && shape.is_empty() && matches!(axis, -1 | 0) {
             return Ok(problem);
         }
         let dim = normalise(axis, shape.len())?;
-        if shape[dim] == 0 {
+        if one && shape[dim] == 0 {
             return Err(ProblemError::EmptyAxis {
                 op,
                 axis,
