@@ -199,7 +199,7 @@ impl Partial {
             reference::for_each_segment(problem, |output, positions| {
                 let total = &mut partial.totals[output];
                 for at in positions {
-                    sum.take(total, word(&input[at * size..][..size]));
+                    sum.take(total, word(&input[at as usize * size..][..size]));
                 }
             });
             return Ok(partial);

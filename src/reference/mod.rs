@@ -78,7 +78,7 @@ pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Pro
         for _ in 0..elements(shape) {
             for (walk, input) in walks.iter_mut().zip(inputs) {
                 if let Some(at) = walk.next() {
-                    result.add(input, at);
+                    result.add(input, at as usize);
                 }
             }
             result.finish(&mut bytes);
@@ -98,7 +98,7 @@ fn copy(problem: &Problem, input: &[u8]) -> Vec<u8> {
     let size = problem.dtype().size() as usize;
     let elements = positions(problem, 0, &problem.inputs()[0]);
     elements
-        .flat_map(|at| &input[at * size..][..size])
+        .flat_map(|at| &input[at as usize * size..][..size])
         .copied()
         .collect()
 }
@@ -114,7 +114,7 @@ trait Running {
     /// Adds the elements at these positions, by one virtual call.
     fn add_all(&mut self, input: &[u8], positions: &mut Walk) {
         for at in positions {
-            self.add(input, at);
+            self.add(input, at as usize);
         }
     }
 }
@@ -514,9 +514,9 @@ impl Walk {
 }
 
 impl Iterator for Walk {
-    type Item = usize;
+    type Item = u64;
 
-    fn next(&mut self) -> Option<usize> {
+    fn next(&mut self) -> Option<u64> {
         if self.done {
             return None;
         }
@@ -527,15 +527,15 @@ impl Iterator for Walk {
             d -= 1;
             let dim = &mut self.dims[d];
             dim.at += 1;
-            self.sum += dim.stride;
             if dim.at < dim.size {
-                return Some(sum as usize);
+                self.sum += dim.stride;
+                return Some(sum as u64);
             }
             dim.at = 0;
-            self.sum -= dim.stride * dim.size as i64;
+            self.sum -= dim.stride * (dim.size - 1) as i64;
         }
         self.done = true;
-        Some(sum as usize)
+        Some(sum as u64)
     }
 }
 
@@ -587,7 +587,7 @@ pub(crate) fn for_each_segment(problem: &Problem, mut of: impl FnMut(usize, &mut
     };
     let mut segment = walk(true, 0);
     for (at, first) in walk(false, offset).enumerate() {
-        segment.restart(first as u64);
+        segment.restart(first);
         of(at, &mut segment);
     }
 }

@@ -3,9 +3,10 @@
 //! Knows nothing of plans and keys: each block of a tensor is a problem of its own, whose elements are added to the
 //! results of their segments.
 
-use crate::problem::{InputLayout, elements};
+use crate::problem::elements;
 use crate::reference::{
-    Running, dense_strides, evaluate, for_each_segment, nothing, order_ranks, ranks,
+    Running, Walk, coordinates, dense_strides, evaluate, for_each_segment, nothing, order_ranks,
+    ranks,
 };
 use crate::{Error, Op, Problem};
 use std::io;
@@ -152,19 +153,13 @@ impl Blocks<'_> {
     fn cells(&self, chosen: impl Fn(usize) -> bool) -> impl Iterator<Item = Vec<u64>> {
         let step = |d: usize| if d == self.cut { self.count } else { 1 };
         let along = |(d, &size): (usize, &u64)| match d <= self.cut && chosen(d) {
-            true => [size.div_ceil(step(d)), step(d)],
-            false => [1, 0],
+            true => (size.div_ceil(step(d)), step(d)),
+            false => (1, 0),
         };
-        let along: Vec<[u64; 2]> = self.shape.iter().enumerate().map(along).collect();
-        let cells: u64 = along.iter().map(|[cells, _]| cells).product();
-        (0..cells).map(move |cell| {
-            let mut rest = cell;
-            let mut starts = vec![0; along.len()];
-            for (start, [cells, step]) in starts.iter_mut().zip(&along).rev() {
-                *start = rest % cells * step;
-                rest /= cells;
-            }
-            starts
+        let (cells, steps): (Vec<u64>, Vec<u64>) = self.shape.iter().enumerate().map(along).unzip();
+        (0..elements(&cells)).map(move |cell| {
+            let cell = coordinates(cell, &cells).into_iter().zip(&steps);
+            cell.map(|(at, step)| at * step).collect::<Vec<_>>()
         })
     }
 
@@ -194,14 +189,7 @@ fn read_block(
         let mut bytes = vec![0; (elements(&shape) * size) as usize];
         match problem.layout(i) {
             None => read(first, &mut bytes)?,
-            Some(view) => {
-                let strides = view.strides.clone();
-                let layout = InputLayout {
-                    offset: first,
-                    strides,
-                };
-                gather(&shape, &layout, size as usize, &mut bytes, &mut read)?;
-            }
+            Some(view) => gather(&shape, &view.strides, first, &mut bytes, &mut read)?,
         }
         inputs.push(bytes);
         shapes.push(shape);
@@ -227,16 +215,16 @@ fn taken(problem: &Problem, input: usize, blocks: &Blocks<'_>, starts: &[u64]) -
     (shape, problem.position(input, flat))
 }
 
-/// Reads the elements of a view in C order, those of the dimensions that lie near each other at once. `read` reads what begins
-/// with an element.
+/// Reads the elements of a view in C order, those of the dimensions that lie near each other at once. `first` is the element with
+/// coordinates 0. `read` reads what begins with an element.
 fn gather(
     shape: &[u64],
-    layout: &InputLayout,
-    size: usize,
+    strides: &[i64],
+    first: u64,
     bytes: &mut [u8],
     read: &mut impl FnMut(u64, &mut [u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let strides = &layout.strides;
+    let size = bytes.len() / elements(shape) as usize;
     let mut dims: Vec<usize> = (0..shape.len()).filter(|&d| shape[d] != 1).collect();
     dims.sort_by_key(|&d| strides[d].unsigned_abs());
     let (mut near, mut others) = (vec![1; shape.len()], shape.to_vec());
@@ -250,22 +238,16 @@ fn gather(
         span += way;
         back += if strides[d] < 0 { way } else { 0 };
     }
-    // Where elements are: those of `near` in what is read at once, and in a tensor in C order.
-    let within = InputLayout {
-        offset: back,
-        strides: strides.clone(),
-    };
-    let dense = InputLayout {
-        offset: 0,
-        strides: dense_strides(shape),
+    // Where elements are: in the view, or in what is read at once, and in a tensor in C order.
+    let dense = dense_strides(shape);
+    let places = |shape: &[u64], first: u64| {
+        Walk::new(shape, strides, first).zip(Walk::new(shape, &dense, 0))
     };
     let mut held = vec![0; span as usize * size];
-    for other in 0..elements(&others) {
-        read(layout.position(&others, other) - back, &mut held)?;
-        let begin = dense.position(&others, other);
-        for n in 0..elements(&near) {
-            let from = within.position(&near, n) as usize * size;
-            let to = (begin + dense.position(&near, n)) as usize * size;
+    for (other, begin) in places(&others, first) {
+        read(other - back, &mut held)?;
+        for (from, to) in places(&near, back) {
+            let [from, to] = [from, begin + to].map(|at| at as usize * size);
             bytes[to..][..size].copy_from_slice(&held[from..][..size]);
         }
     }
