@@ -131,10 +131,8 @@ impl Sum {
         }
         // What is left of the greatest sum, from digit to digit.
         let left = (0..=top).fold(0, |carry, i| {
-            let digit = match i == top {
-                true => i128::from(digits[i] as i32),
-                false => i128::from(digits[i]),
-            };
+            // The last one has a sign.
+            let digit = i128::from(digits[i] as i32);
             let own = if negative { -digit } else { digit };
             (carry >> DIGIT_BITS) + finite * i128::from(greatest.digits[i]) - own
         });
@@ -171,32 +169,28 @@ impl Sum {
 
     /// Adds an element.
     pub(crate) fn take(self, total: &mut Total, element: u64) {
-        let bits = self.bits();
-        let extended = match self.dtype.class() {
-            Class::Signed => ((element << (64 - bits)) as i64) >> (64 - bits),
-            _ => element as i64,
+        let extended = self.cut(element);
+        let magnitude = match self.dtype.class() {
+            Class::Signed => (extended as i64).unsigned_abs(),
+            _ => element,
         };
         if !self.is_exact() {
             let term = match self.op {
-                Op::ReduceL1 if self.takes_magnitudes() => extended.unsigned_abs(),
-                Op::ReduceSumSquare => extended.wrapping_mul(extended) as u64,
-                _ => extended as u64,
+                Op::ReduceL1 => magnitude,
+                Op::ReduceSumSquare => extended.wrapping_mul(extended),
+                _ => extended,
             };
             let sum = total.low().wrapping_add(term);
             total.set_low(self.cut(sum));
             return;
         }
         if !self.is_float() {
-            let magnitude = match self.dtype.class() {
-                Class::Signed => extended.unsigned_abs(),
-                _ => element,
-            };
             self.add(total, magnitude, false, 0);
             return;
         }
         let Format { exponent, mantissa } = self.format();
         let (infinity, fraction) = ((1u64 << exponent) - 1, (1u64 << (mantissa - 1)) - 1);
-        let negative = element >> (bits - 1) == 1;
+        let negative = element >> (self.bits() - 1) == 1;
         let field = element >> (mantissa - 1) & infinity;
         let fraction = element & fraction;
         let nan = field == infinity && fraction != 0;
@@ -216,7 +210,7 @@ impl Sum {
         }
     }
 
-    /// The bits of a sum modulo 2^bits that count, extended.
+    /// The bits of an element, or of a sum modulo 2^bits, that count, extended.
     fn cut(self, sum: u64) -> u64 {
         let unused = 64 - self.bits();
         match self.dtype.class() {
@@ -279,15 +273,15 @@ impl Sum {
         sum.infinity = met(PLUS_INFINITY);
         sum.negative_infinity = met(MINUS_INFINITY);
         sum.only_negative_zeros = met(MINUS_ZERO) && !met(OTHER) && !self.takes_magnitudes();
-        match (self.is_exact(), total.digits.split_last()) {
-            (true, Some((&last, digits))) => {
-                let digits = digits.iter().map(|&digit| i64::from(digit));
-                let digits = digits.chain([i64::from(last as i32)]);
-                for (place, digit) in (0..).step_by(DIGIT_BITS as usize).zip(digits) {
-                    sum.add_bits(digit < 0, digit.unsigned_abs(), place);
-                }
+        if self.is_exact() {
+            let places = (0..).step_by(DIGIT_BITS as usize);
+            for (place, &digit) in places.zip(&total.digits) {
+                // The last one has a sign.
+                let digit = digit as i32;
+                sum.add_bits(digit < 0, digit.unsigned_abs().into(), place);
             }
-            _ => sum.add_bits(false, total.low(), 0),
+        } else {
+            sum.add_bits(false, total.low(), 0);
         }
         sum.write(bytes);
     }
