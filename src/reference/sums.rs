@@ -24,57 +24,40 @@ pub(crate) struct Sum {
     pub only_negative_zeros: bool,
 }
 
-/// A decomposed element.
+/// The magnitude of an element.
 enum Number {
     Nan,
-    Infinity {
-        negative: bool,
-    },
+    Infinity,
     /// `mantissa * 2^exponent`.
-    Finite {
-        negative: bool,
-        mantissa: u64,
-        exponent: i32,
-    },
+    Finite(u64, i32),
 }
 
 impl Number {
-    fn of(dtype: DType, bytes: &[u8]) -> Number {
+    /// Whether an element has a sign, and its magnitude.
+    fn of(dtype: DType, bytes: &[u8]) -> (bool, Number) {
         let bits = bits(bytes);
         let Some(format) = Format::of(dtype) else {
             // Shifting up and back extends the sign.
             let up = 64 - 8 * bytes.len();
             let value = (bits << up) as i64 >> up;
             let negative = dtype.class() == Class::Signed && value < 0;
-            return Number::Finite {
-                negative,
-                mantissa: match negative {
-                    true => value.unsigned_abs(),
-                    false => bits,
-                },
-                exponent: 0,
-            };
+            let mantissa = if negative { value.unsigned_abs() } else { bits };
+            return (negative, Number::Finite(mantissa, 0));
         };
         let negative = bits & format.zero(true) != 0;
         let fraction = bits & ((1 << format.fraction) - 1);
         let infinity = format.infinity(false);
-        match bits & infinity {
-            exponent if exponent == infinity => match fraction {
-                0 => Number::Infinity { negative },
-                _ => Number::Nan,
-            },
+        let number = match bits & infinity {
+            exponent if exponent == infinity && fraction == 0 => Number::Infinity,
+            exponent if exponent == infinity => Number::Nan,
             // Zeros and subnormals have no leading 1.
-            0 => Number::Finite {
-                negative,
-                mantissa: fraction,
-                exponent: format.lowest(),
-            },
-            exponent => Number::Finite {
-                negative,
-                mantissa: fraction | 1 << format.fraction,
-                exponent: format.lowest() + (exponent >> format.fraction) as i32 - 1,
-            },
-        }
+            0 => Number::Finite(fraction, format.lowest()),
+            exponent => {
+                let exponent = format.lowest() + (exponent >> format.fraction) as i32 - 1;
+                Number::Finite(fraction | 1 << format.fraction, exponent)
+            }
+        };
+        (negative, number)
     }
 }
 
@@ -88,22 +71,16 @@ impl Sum {
 
     /// The sum of nothing, to which all elements are added.
     pub(crate) fn nothing(op: Op, dtype: DType) -> Sum {
-        let (mut lowest, mut bits) = match Format::of(dtype) {
-            Some(format) => (
-                format.lowest(),
-                (format.greatest() + 1 - format.lowest()) as usize,
-            ),
-            None => (0, 64),
-        };
-        if squares(op) {
-            (lowest, bits) = (2 * lowest, 2 * bits);
-        }
+        let format = Format::of(dtype);
+        let times = if squares(op) { 2 } else { 1 };
+        let lowest = times * format.map_or(0, Format::lowest);
+        let end = times * format.map_or(64, |format| format.greatest() + 1);
         Sum {
             op,
             dtype,
             ignore_nan: false,
             // A number may lie across two words, and its zeros across one more.
-            limbs: vec![0; bits / 64 + 3],
+            limbs: vec![0; (end - lowest) as usize / 64 + 3],
             lowest,
             count: 0,
             nan: false,
@@ -222,22 +199,17 @@ impl Sum {
 impl Running for Sum {
     fn add(&mut self, input: &[u8], at: usize) {
         let size = self.dtype.size() as usize;
-        let number = Number::of(self.dtype, &input[at * size..][..size]);
+        let (negative, number) = Number::of(self.dtype, &input[at * size..][..size]);
         if self.ignore_nan && matches!(number, Number::Nan) {
             return;
         }
         self.count += 1;
-        let signs = matches!(self.op, Op::ReduceSum | Op::ReduceMean);
+        let negative = negative && matches!(self.op, Op::ReduceSum | Op::ReduceMean);
         match number {
             Number::Nan => self.nan = true,
-            Number::Infinity { negative } if negative && signs => self.negative_infinity = true,
-            Number::Infinity { .. } => self.infinity = true,
-            Number::Finite {
-                negative,
-                mantissa,
-                exponent,
-            } => {
-                let negative = negative && signs;
+            Number::Infinity if negative => self.negative_infinity = true,
+            Number::Infinity => self.infinity = true,
+            Number::Finite(mantissa, exponent) => {
                 self.only_negative_zeros &= negative && mantissa == 0;
                 if squares(self.op) {
                     let square = u128::from(mantissa) * u128::from(mantissa);
