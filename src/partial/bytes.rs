@@ -33,45 +33,35 @@ const fn number(op: Op) -> Option<u8> {
 impl Partial {
     /// The bytes to send or to store, in the layout that [`Partial`] documents.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let Kind {
-            op,
-            dtype,
-            nan,
-            last,
-            index,
-            values,
-            axis,
-            smallest,
-        } = self.kind;
-        let flags = [nan == NanPolicy::Ignore, last, values, self.empty, smallest];
-        let flags = flags
-            .iter()
-            .rev()
-            .fold(0, |all, &flag| 2 * all + u8::from(flag));
+        let kind = &self.kind;
+        let skips = kind.nan == NanPolicy::Ignore;
+        let flags = [skips, kind.last, kind.values, self.empty, kind.smallest];
+        let flags = flags.iter().rev();
+        let flags = flags.fold(0, |all, &flag| 2 * all + u8::from(flag));
         let mut to = MAGIC.to_vec();
         to.extend([
             VERSION,
-            number(op).unwrap_or(u8::MAX),
-            dtype.code(),
-            index.map_or(0, |i| i.dtype().code()),
+            number(kind.op).unwrap_or(u8::MAX),
+            kind.dtype.code(),
+            kind.index.map_or(0, |i| i.dtype().code()),
             flags,
         ]);
-        to.extend(&(axis.unwrap_or(0) as u32).to_le_bytes()[..3]);
+        to.extend(&(kind.axis.unwrap_or(0) as u32).to_le_bytes()[..3]);
         to.extend((self.shape.len() as u32).to_le_bytes());
         to.extend(self.shape.iter().flat_map(|d| d.to_le_bytes()));
-        if let Some(sum) = self.kind.sum() {
+        if let Some(sum) = kind.sum() {
             to.extend(self.count.to_le_bytes());
             let words = self.totals.iter().flat_map(|total| sum.words(total));
             to.extend(words.flat_map(u32::to_le_bytes));
             return to;
         }
-        if axis.is_some() {
+        if kind.axis.is_some() {
             to.extend(self.held.to_le_bytes());
         }
         for record in &self.records {
             to.extend(record.key.to_le_bytes());
             to.extend(record.index.to_le_bytes());
-            if values {
+            if kind.values {
                 to.extend(record.element.to_le_bytes());
             }
         }
@@ -102,9 +92,8 @@ impl Partial {
         }
         let (kind, empty) = read_kind(header)?;
         let start = HEADER as u64 + 8 * word(&header[HEADER - 4..]);
-        let dims = usize::try_from(start)
-            .ok()
-            .and_then(|end| from.get(HEADER..end));
+        let end = usize::try_from(start).ok();
+        let dims = end.and_then(|end| from.get(HEADER..end));
         let dims = dims.ok_or(length(start))?;
         let shape: Vec<u64> = dims.chunks_exact(8).map(word).collect();
         let sum = kind.sum();
@@ -115,11 +104,7 @@ impl Partial {
         if kind.axis.is_some() && elements(&shape).saturating_mul(8) > i64::MAX as u64 {
             return Err(length(u64::MAX));
         }
-        let counted = if sum.is_some() || kind.axis.is_some() {
-            8
-        } else {
-            0
-        };
+        let counted = 8 * usize::from(sum.is_some() || kind.axis.is_some());
         let start = HEADER + dims.len() + counted;
         let count = from.get(start - counted..start).map(word);
         let count = count.ok_or(length(start as u64))?;
@@ -155,10 +140,8 @@ impl Partial {
             let at = start + i * kind.stride();
             partial.check_record(&record, at)?;
             // Of TopK, the best first, and none twice.
-            let before = partial
-                .records
-                .last()
-                .filter(|_| !(i as u64).is_multiple_of(partial.held));
+            let first = (i as u64).is_multiple_of(partial.held);
+            let before = partial.records.last().filter(|_| !first);
             if before.is_some_and(|before| !kind.better(before, &record)) {
                 return Err(invalid("order of records", at, record.key));
             }
@@ -193,22 +176,14 @@ impl Partial {
     fn check_record(&self, record: &Record, at: usize) -> Result<(), PartialError> {
         let invalid = |what, at, value| Err(invalid(what, at, value));
         let (kind, keys) = (&self.kind, self.kind.keys());
-        let &Record {
-            key,
-            index,
-            element,
-        } = record;
+        let all @ [key, index, element] = [record.key, record.index, record.element];
         if self.empty {
-            return match [key, index, element].iter().find(|&&x| x != 0) {
+            return match all.iter().find(|&&x| x != 0) {
                 Some(&value) => invalid("record of no elements", at, value),
                 None => Ok(()),
             };
         }
-        let most = if kind.index.is_some() {
-            i64::MAX as u64
-        } else {
-            0
-        };
+        let most = kind.index.map_or(0, |_| i64::MAX as u64);
         let bits = 8 * kind.dtype.size();
         match () {
             () if keys.key(keys.element(key)) != key => invalid("key", at, key),

@@ -454,12 +454,9 @@ impl Partial {
         }
         let Some(index_type) = self.kind.index else {
             let nothing = schedule::identity(dtype, op);
-            let element = |r: &Record| {
-                if self.empty {
-                    nothing
-                } else {
-                    keys.element(r.key)
-                }
+            let element = |r: &Record| match self.empty {
+                true => nothing,
+                false => keys.element(r.key),
             };
             return Ok(vec![bytes(self.records.iter().map(element), size)]);
         };
