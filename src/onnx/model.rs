@@ -142,17 +142,12 @@ impl Model {
             let value = |name: &String| values.get(name.as_str()).map(Cow::as_ref);
             let given: Vec<Option<&Tensor>> = node.inputs.iter().map(value).collect();
             // Its problem has copies of their shapes.
-            let shapes = given
-                .iter()
-                .flatten()
-                .map(|tensor| shape_bytes(tensor.shape()));
-            reserve(room, shapes)?;
+            let shapes = given.iter().flatten().map(|tensor| tensor.shape());
+            reserve(room, shapes.map(shape_bytes))?;
             let problem = node.problem(&given)?;
             let outputs = problem.outputs().into_iter();
-            room = reserve(
-                room,
-                outputs.flat_map(|o| [o.bytes(), shape_bytes(&o.shape)]),
-            )?;
+            let bytes = outputs.flat_map(|o| [o.bytes(), shape_bytes(&o.shape)]);
+            room = reserve(room, bytes)?;
             let data = given.into_iter().flatten().take(problem.inputs().len());
             let data: Vec<&[u8]> = data.map(Tensor::bytes).collect();
             let result = evaluate(&problem, &data).map_err(RunError::Evaluate)?;
@@ -417,33 +412,22 @@ fn opset(imports: &[OperatorSetIdProto]) -> Result<i64, OnnxError> {
 
 /// Refuses a graph in which a name is defined twice, or used where it is not defined (yet).
 fn check_names(graph: &GraphProto) -> Result<(), OnnxError> {
-    let inputs = unique("a graph input", graph.input.iter().map(|i| i.name.as_str()))?;
-    let constants = unique(
-        "an initializer",
-        graph.initializer.iter().map(|i| i.name.as_str()),
-    )?;
-    unique(
-        "a graph output",
-        graph.output.iter().map(|o| o.name.as_str()),
-    )?;
-    let computed = graph
-        .node
-        .iter()
-        .flat_map(|n| &n.output)
-        .map(String::as_str);
+    let inputs = unique("a graph input", graph.input.iter().map(|i| &i.name))?;
+    let constants = graph.initializer.iter().map(|i| &i.name);
+    let constants = unique("an initializer", constants)?;
+    unique("a graph output", graph.output.iter().map(|o| &o.name))?;
+    let computed = graph.node.iter().flat_map(|n| &n.output);
     let computed = unique("a node's output", computed)?;
     // An initializer may be the default of an input, so these two may share names.
     let mut known = &inputs | &constants;
-    if let Some(name) = known.intersection(&computed).next() {
-        return Err(OnnxError::DuplicateName {
-            name: (*name).into(),
-        });
+    if let Some(&name) = known.intersection(&computed).next() {
+        return Err(OnnxError::DuplicateName { name: name.clone() });
     }
     for node in &graph.node {
         let user = || format!("{} {:?}", node.op_type, node.name);
         let mut used = node.input.iter().filter(|name| !name.is_empty());
-        if let Some(name) = used.find(|name| !known.contains(name.as_str())) {
-            return Err(match computed.contains(name.as_str()) {
+        if let Some(name) = used.find(|name| !known.contains(name)) {
+            return Err(match computed.contains(name) {
                 true => OnnxError::UsedTooEarly {
                     user: user(),
                     name: name.clone(),
@@ -451,11 +435,11 @@ fn check_names(graph: &GraphProto) -> Result<(), OnnxError> {
                 false => undefined(&user(), name),
             });
         }
-        known.extend(node.output.iter().map(String::as_str));
+        known.extend(&node.output);
     }
-    let mut outputs = graph.output.iter();
-    match outputs.find(|o| !known.contains(o.name.as_str())) {
-        Some(output) => Err(undefined("the graph's output", &output.name)),
+    let mut outputs = graph.output.iter().map(|o| &o.name);
+    match outputs.find(|name| !known.contains(name)) {
+        Some(name) => Err(undefined("the graph's output", name)),
         None => Ok(()),
     }
 }
@@ -469,15 +453,15 @@ fn undefined(user: &str, name: &str) -> OnnxError {
 
 fn unique<'a>(
     what: &'static str,
-    names: impl Iterator<Item = &'a str>,
-) -> Result<BTreeSet<&'a str>, OnnxError> {
+    names: impl Iterator<Item = &'a String>,
+) -> Result<BTreeSet<&'a String>, OnnxError> {
     let mut seen = BTreeSet::new();
     for name in names {
         if name.is_empty() {
             return Err(OnnxError::Unnamed { what });
         }
         if !seen.insert(name) {
-            return Err(OnnxError::DuplicateName { name: name.into() });
+            return Err(OnnxError::DuplicateName { name: name.clone() });
         }
     }
     Ok(seen)
