@@ -75,6 +75,13 @@ impl<'a> Part<'a> {
         let element = size * self.unit.input(i);
         View::elements(Slot::Input(i), element, first, extent(&self.dims, i))
     }
+
+    /// The range of the output that is written.
+    pub fn output(&self, size: u64) -> View {
+        let element = size * self.unit.elements;
+        let outputs = self.dims.iter().map(|d| d.size).product();
+        View::elements(Slot::Output(0), element, self.out, outputs)
+    }
 }
 
 impl Planner<'_> {
@@ -196,23 +203,14 @@ impl Planner<'_> {
 
     /// Whether a part reaches across the end of a buffer.
     fn is_cut(&self, part: &Part<'_>) -> bool {
-        let across = |cuts: &[u64], unit: u64, first: u64, count: u64| {
-            let range = first * unit..(first + count) * unit;
+        let size = self.problem.dtype().size();
+        let across = |cuts: &[u64], view: View| {
+            let range = view.offset / size..(view.offset + view.bytes) / size;
             inside(cuts, &range).next().is_some()
         };
-        let outputs = part.dims.iter().map(|d| d.size).product();
-        let input = |i: usize| {
-            let first = (part.starts[i] - back(&part.dims, i)) as u64;
-            let count = extent(&part.dims, i);
-            across(self.splits.input(i), part.unit.input(i), first, count)
-        };
-        let written = across(
-            &self.splits.outputs(),
-            part.unit.elements,
-            part.out,
-            outputs,
-        );
-        !self.splits.is_empty() && (written || (0..part.starts.len()).any(input))
+        let read = |i: usize| across(self.splits.input(i), part.input(i, size));
+        let written = || across(&self.splits.outputs(), part.output(size));
+        !self.splits.is_empty() && (written() || (0..part.starts.len()).any(read))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::kernel::params::{Params, StrideTable};
 use crate::kernel::{Recipe, Resource, fragments};
 use crate::plan::elementwise::{Dim, Part, back};
-use crate::plan::pass::{Slot, View};
+use crate::plan::pass::Slot;
 use crate::plan::step::{Planner, words};
 use crate::walk::Walk;
 use std::ops::Range;
@@ -75,13 +75,8 @@ impl Planner<'_> {
         };
         let step = self.step(Slot::Input(0), Slot::Output(0), [1; 3]);
         let (out, kernel) = (step.out, self.kernel_of(&step, Walk::Elementwise(text)));
-        let outputs: u64 = part.dims.iter().map(|d| d.size).product();
-        let (dims, along) = laid(
-            part,
-            &inputs,
-            text.at_once().into(),
-            kernel.workgroup.into(),
-        );
+        let vecs = text.at_once().into();
+        let (dims, along) = laid(part, &inputs, vecs, kernel.workgroup.into());
         let items: u64 = dims.iter().map(|d| d.size).product();
         let params = Params {
             items: items as u32,
@@ -89,9 +84,11 @@ impl Planner<'_> {
             dims: dims.len() as u32,
             ..Params::default()
         };
+        let size = self.problem.dtype().size();
+        let dst = part.output(size);
         let (invocations, each) = match part.unit.is_vec() {
             true => (items, 1),
-            false => (words(out, outputs), u64::from(out.per_word())),
+            false => (words(out, dst.bytes / size), u64::from(out.per_word())),
         };
         let iterations = each * (dims.len() as u64 + 1);
         let strides = |d: &Dim| d.strides.iter().map(|&s| s as u32).collect();
@@ -101,9 +98,6 @@ impl Planner<'_> {
             strides: dims.iter().chain(&along).map(strides).collect(),
             starts: starts.collect(),
         };
-        let size = self.problem.dtype().size();
-        let element = size * part.unit.elements;
-        let dst = View::elements(Slot::Output(0), element, part.out, outputs);
         let views = inputs.map(|i| part.input(i, size)).collect();
         let pass = self.push(kernel, None, dst, params, invocations, iterations)?;
         pass.stride_table = Some((table, views));
