@@ -19,19 +19,16 @@ use std::num::NonZeroU64;
 /// copies to and from the host add.
 #[derive(Clone, Copy, Debug)]
 pub struct Tensor<'a> {
-    slices: Slices<'a>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Slices<'a> {
-    One(wgpu::BufferSlice<'a>),
-    Several(&'a [wgpu::BufferSlice<'a>]),
+    /// Its only slice, or else all of them.
+    one: Option<wgpu::BufferSlice<'a>>,
+    several: &'a [wgpu::BufferSlice<'a>],
 }
 
 impl<'a> From<wgpu::BufferSlice<'a>> for Tensor<'a> {
     fn from(slice: wgpu::BufferSlice<'a>) -> Tensor<'a> {
         Tensor {
-            slices: Slices::One(slice),
+            one: Some(slice),
+            several: &[],
         }
     }
 }
@@ -39,24 +36,18 @@ impl<'a> From<wgpu::BufferSlice<'a>> for Tensor<'a> {
 impl<'a> From<&'a [wgpu::BufferSlice<'a>]> for Tensor<'a> {
     fn from(slices: &'a [wgpu::BufferSlice<'a>]) -> Tensor<'a> {
         Tensor {
-            slices: Slices::Several(slices),
+            one: None,
+            several: slices,
         }
     }
 }
 
-impl<'a> Tensor<'a> {
-    fn slices(&self) -> &[wgpu::BufferSlice<'a>] {
-        match &self.slices {
-            Slices::One(slice) => std::slice::from_ref(slice),
-            Slices::Several(slices) => slices,
-        }
-    }
-
+impl Tensor<'_> {
     /// Its slices, which must hold `bytes` bytes and split no element.
     fn pieces(&self, name: Name, (bytes, element): (u64, u64)) -> Result<Vec<Piece>, Error> {
         let (what, index) = name;
-        let slices = self.slices();
-        let actual: u64 = slices.iter().map(wgpu::BufferSlice::size).sum();
+        let slices = || self.one.iter().chain(self.several);
+        let actual: u64 = slices().map(wgpu::BufferSlice::size).sum();
         if actual < bytes {
             return Err(Error::BufferTooSmall {
                 what,
@@ -67,7 +58,7 @@ impl<'a> Tensor<'a> {
         }
         let mut start = 0;
         let mut pieces = Vec::new();
-        for slice in slices {
+        for slice in slices() {
             // Bytes after the tensor's last one are not used.
             if start < bytes || pieces.is_empty() {
                 let size = slice.size().min(bytes - start);
@@ -401,12 +392,8 @@ fn placed_scratch(
         start: needed.start,
         ..piece
     };
-    Ok(found
-        .into_iter()
-        .flatten()
-        .zip(needed)
-        .map(placed)
-        .collect())
+    let found = found.into_iter().flatten().zip(needed);
+    Ok(found.map(placed).collect())
 }
 
 /// Checks tensors against `wanted`: (bytes, bytes of an element) for each.
