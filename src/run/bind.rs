@@ -91,11 +91,9 @@ impl BoundReduction {
 
     /// Records one part as [`BoundReduction::record`] records all.
     pub fn record_part(&self, part: usize, pass: &mut wgpu::ComputePass<'_>) {
-        let dispatches = self
-            .parts
-            .get(part)
-            .map(|part| &self.dispatches[part.clone()]);
-        record(dispatches.unwrap_or_default(), pass);
+        if let Some(part) = self.parts.get(part) {
+            record(&self.dispatches[part.clone()], pass);
+        }
     }
 
     /// Keeps the library's buffers until their last use: a caller may submit its encoder after this is dropped.
@@ -175,12 +173,9 @@ pub(crate) fn bind_passes(
     let mut dispatches = Vec::with_capacity(passes.len());
     let mut at = 0;
     for (pass, compiled) in passes.iter().zip(compiled) {
-        let starts = [at, at + stride].map(|at| at as usize / 4);
-        for (start, block) in starts
-            .into_iter()
-            .zip(blocks(pass, &compiled.params, places))
-        {
-            words[start..start + block.len()].copy_from_slice(&block);
+        let blocks = blocks(pass, &compiled.params, places);
+        for (start, block) in [at, at + stride].into_iter().zip(blocks) {
+            words[start as usize / 4..][..block.len()].copy_from_slice(&block);
         }
         let uniform = |offset, bytes| wgpu::BufferBinding {
             buffer: &uniforms,

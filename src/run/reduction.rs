@@ -209,10 +209,8 @@ impl Reduction {
     /// [`Error::Problem`] if the data does not fit the problem; [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`], [`Error::Device`].
     pub async fn run_bytes(&self, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
-        Ok(self
-            .run_on(inputs, self.engine.background(), false)
-            .await?
-            .0)
+        let run = self.run_on(inputs, self.engine.background(), false);
+        Ok(run.await?.0)
     }
 
     /// [`Reduction::run_bytes`] with the times of upload, work and readback, which do not overlap then.
