@@ -72,10 +72,7 @@ impl Ring {
             let fits = idle.iter().position(|c| c.buffer.size() >= bytes);
             fits.and_then(|i| idle.remove(i))
         };
-        match idle {
-            Some(chunk) => Ok(chunk),
-            None => Chunk::new(context, bytes),
-        }
+        idle.map_or_else(|| Chunk::new(context, bytes), Ok)
     }
 
     /// Keeps chunks for later uploads.

@@ -219,14 +219,11 @@ impl Context {
         let mut told = self.ask_waiter(after);
         let mut pause = Duration::from_micros(10);
         loop {
-            match told.try_recv() {
-                Ok(None) => {
-                    deadline.in_time()?;
-                    std::thread::sleep(pause);
-                }
-                Ok(Some(waited)) => return self.waited(Ok(waited)),
-                Err(gone) => return self.waited(Err(gone)),
+            if let Some(waited) = told.try_recv().transpose() {
+                return self.waited(waited);
             }
+            deadline.in_time()?;
+            std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(1));
         }
     }
