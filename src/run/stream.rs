@@ -228,11 +228,8 @@ impl StreamedReduction {
 fn last_writes(passes: &[Pass]) -> Vec<bool> {
     let mut later = HashSet::new();
     // What is written beside an output is written as often.
-    let last = |pass: &Pass| {
-        pass.results()
-            .next()
-            .is_some_and(|view| later.insert(*view))
-    };
+    let mut is_last = |view: &View| later.insert(*view);
+    let last = |pass: &Pass| pass.results().next().is_some_and(&mut is_last);
     let mut all: Vec<bool> = passes.iter().rev().map(last).collect();
     all.reverse();
     all
@@ -356,6 +353,7 @@ impl<'a> Windows<'a> {
             let pending = None;
             Ok(Back { buffer, pending })
         };
+        let windows = layout.windows.iter().map(window);
         let upload = |_| Chunk::new(context, layout.chunk());
         let scratch = stream.ready.plan.scratch(&stream.engine.caps);
         // Windows take the place of inputs and outputs once they are filled.
@@ -366,11 +364,7 @@ impl<'a> Windows<'a> {
             layout,
             places: BufferTable::new(context, &scratch, layout.alignment, tensors, None)?,
             held: Held::default(),
-            windows: layout
-                .windows
-                .iter()
-                .map(window)
-                .collect::<Result<_, Error>>()?,
+            windows: windows.collect::<Result<_, Error>>()?,
             uploads: (0..RING).map(upload).collect::<Result<_, Error>>()?,
             backs: (0..RING).map(back).collect::<Result<_, Error>>()?,
             bytes: vec![0; READ_BYTES.min(layout.chunk()) as usize],
@@ -448,9 +442,8 @@ impl<'a> Windows<'a> {
         let mut encoder = self.context.encoder();
         encoder.copy_buffer_to_buffer(&self.windows[&view.slot], 0, buffer, 0, size);
         let submitted = self.context.submit(encoder)?;
-        let mapping = self
-            .context
-            .request_map(buffer.slice(..), wgpu::MapMode::Read)?;
+        let slice = buffer.slice(..);
+        let mapping = self.context.request_map(slice, wgpu::MapMode::Read)?;
         back.pending = Some((*view, mapping, submitted));
         Ok(())
     }
