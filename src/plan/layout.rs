@@ -259,16 +259,13 @@ impl<'a> Window<'a> {
     /// and how many elements it spans.
     pub(crate) fn place(&self) -> [u64; 3] {
         let first = self.layout.first as i64 + self.kept.at + self.reduced.at;
-        let below = |axes: &[Axis], sizes: &[u64]| -> u64 {
-            let falling = axes.iter().zip(sizes).filter(|(a, _)| a.stride < 0);
-            falling
-                .map(|(a, size)| (size - 1) * a.stride.unsigned_abs())
-                .sum()
-        };
-        let skip = below(&self.layout.kept, &self.kept.sizes)
-            + below(&self.layout.reduced, &self.reduced.sizes);
-        let all = span(&self.layout.kept, &self.kept.sizes)
-            + span(&self.layout.reduced, &self.reduced.sizes);
+        let kept = self.layout.kept.iter().zip(&self.kept.sizes);
+        let reduced = self.layout.reduced.iter().zip(&self.reduced.sizes);
+        let ways = kept.chain(reduced);
+        let ways = ways.map(|(a, &size)| (size - 1) as i64 * a.stride);
+        let falling = ways.clone().filter(|&way| way < 0);
+        let skip: u64 = falling.map(i64::unsigned_abs).sum();
+        let all: u64 = ways.map(i64::unsigned_abs).sum();
         [first as u64 - skip, skip, all + 1]
     }
 
