@@ -134,7 +134,10 @@ impl Planner<'_> {
             base: window.reduced.place,
             ..Params::default()
         };
-        let iterations = iterations(&kernel, share, dims, kept as u64);
+        let steps = share.slice * (dims - kept as u64).max(1);
+        let sum = kernel.acc.sum();
+        let taken = sum.map_or(steps, |sum| sum.elements().iterations(steps));
+        let iterations = u64::from(kernel.out.per_word()) * (taken + dims + 1);
         let invocations = words(kernel.out, items);
         let src = self.window_view(window);
         let pass = self.push(kernel, None, dst, params, invocations, iterations)?;
@@ -147,14 +150,6 @@ impl Planner<'_> {
         let [lowest, _, count] = window.place();
         View::elements(Slot::Input(0), self.problem.dtype().size(), lowest, count)
     }
-}
-
-/// Most loop iterations of an invocation that walks `dims` dimensions, the kept ones included.
-fn iterations(kernel: &Kernel, share: Share, dims: u64, kept: u64) -> u64 {
-    let steps = share.slice * (dims - kept).max(1);
-    let sum = kernel.acc.sum();
-    let taken = sum.map_or(steps, |sum| sum.elements().iterations(steps));
-    u64::from(kernel.out.per_word()) * (taken + dims + 1)
 }
 
 /// The recipe of contiguous tensors, or of views.
