@@ -152,13 +152,7 @@ impl<'a> Form<'a> {
             DType::I64 => self.integers(&proto.int64_data)?,
             DType::U32 | DType::U64 => self.integers(&proto.uint64_data)?,
             // For 16-bit floats, the field holds the bits.
-            DType::BF16
-            | DType::F16
-            | DType::I8
-            | DType::I16
-            | DType::I32
-            | DType::U8
-            | DType::U16 => self.integers(&proto.int32_data)?,
+            _ => self.integers(&proto.int32_data)?,
         };
         self.filled(field, bytes)
     }
