@@ -146,10 +146,8 @@ pub(super) fn used(text: &str) -> Vec<&'static str> {
 
 /// Their declaration in WGSL.
 pub(super) fn declared(fields: &[&str]) -> String {
-    let fields: String = fields
-        .iter()
-        .map(|name| format!("    {name}: u32,\n"))
-        .collect();
+    let field = |name: &&str| format!("    {name}: u32,\n");
+    let fields: String = fields.iter().map(field).collect();
     format!("struct Params {{\n{fields}}}\n")
 }
 
