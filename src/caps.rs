@@ -185,20 +185,14 @@ mod tests {
         let of = |class| {
             let caps = Caps::typical(class);
             assert_eq!((caps.class, caps.workgroups), (class, 65_535));
-            let Caps {
-                binding_bytes,
-                buffer_bytes,
-                invocations,
-                workgroup_bytes,
-                ..
-            } = caps;
-            (binding_bytes, buffer_bytes, invocations, workgroup_bytes)
+            let bytes = [caps.binding_bytes, caps.buffer_bytes];
+            (bytes, caps.invocations, caps.workgroup_bytes)
         };
-        let discrete = (2_147_483_644, 4_294_967_296, 1024, 49_152);
+        let discrete = ([2_147_483_644, 4_294_967_296], 1024, 49_152);
         assert_eq!(of(AdapterClass::Discrete), discrete);
-        let integrated = (134_217_728, 268_435_456, 256, 16_384);
+        let integrated = ([134_217_728, 268_435_456], 256, 16_384);
         assert_eq!(of(AdapterClass::Integrated), integrated);
-        let software = (134_217_728, 2_147_483_647, 1024, 32_768);
+        let software = ([134_217_728, 2_147_483_647], 1024, 32_768);
         assert_eq!(of(AdapterClass::Software), software);
     }
 

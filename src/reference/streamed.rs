@@ -284,12 +284,8 @@ mod tests {
     }
 
     fn same(problem: &Problem) {
-        let of = |i| {
-            data(
-                problem.dtype(),
-                problem.input_bytes(i) / problem.dtype().size(),
-            )
-        };
+        let dtype = problem.dtype();
+        let of = |i| data(dtype, problem.input_bytes(i) / dtype.size());
         let inputs: Vec<Vec<u8>> = (0..problem.inputs().len()).map(of).collect();
         let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
         let expected = evaluate(problem, &inputs).expect("the reference");
@@ -315,9 +311,8 @@ mod tests {
     fn a_view_of_elements_that_are_far_apart_takes_little_memory() {
         let far = 1 << 46;
         let problem = Problem::arg_max(DType::U8, &[3], 0).expect("a problem");
-        let problem = problem
-            .with_values(true)
-            .strided(0, &[-far], 2 * far as u64);
+        let problem = problem.strided(0, &[-far], 2 * far as u64);
+        let problem = problem.with_values(true);
         let mut outputs = [Vec::new(), Vec::new()];
         let read = |_: usize, at: u64, into: &mut [u8]| {
             into.copy_from_slice(&[[3, 9, 5][(at >> 46) as usize]]);

@@ -325,14 +325,7 @@ mod tests {
             assert!(adapter.to_string().starts_with("noop wgpu backend ("));
             assert!(told.to_string().contains(words), "{told}");
         }
-        assert!(matches!(
-            failed[0].1,
-            Error::Unsupported {
-                actual: 330,
-                needed: 420,
-                ..
-            }
-        ));
+        assert!(matches!(failed[0].1, Error::Unsupported { .. }));
         assert!(matches!(failed[1].1, Error::NoDevice { .. }));
     }
 }

@@ -478,13 +478,9 @@ mod tests {
                 continue;
             }
             let (bits, mantissa) = (DIGIT_BITS * window.digits, sum.format().mantissa);
-            let (places, magnitude) = if sum.squares() {
-                (2, 2 * mantissa)
-            } else {
-                (1, mantissa)
-            };
+            let places = if sum.squares() { 2 } else { 1 };
             // The highest bit may be the lowest of its digit.
-            let near = magnitude + places * 30 + DIGIT_BITS - 1;
+            let near = places * (mantissa + 30) + DIGIT_BITS - 1;
             assert!(bits >= near.min(whole), "{op} {dtype}: {bits} bits");
         }
     }
