@@ -363,10 +363,8 @@ impl Operator {
 
     /// The inputs, without absent ones at the end.
     fn present<'a>(&self, inputs: &[Option<Input<'a>>]) -> Result<Vec<Input<'a>>, NodeError> {
-        let actual = inputs
-            .iter()
-            .rposition(Option::is_some)
-            .map_or(0, |i| i + 1);
+        let last = inputs.iter().rposition(Option::is_some);
+        let actual = last.map_or(0, |i| i + 1);
         let (least, most) = self.version.inputs.limits();
         if actual < least || most.is_some_and(|most| actual > most) {
             return Err(NodeError::InputCount {

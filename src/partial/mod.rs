@@ -263,10 +263,8 @@ impl Partial {
     fn none(problem: &Problem, offset: u64) -> Result<Partial, PartialError> {
         let kind = Kind::of(problem)?;
         let len = problem.reduced_len();
-        let end = offset
-            .checked_add(len)
-            .filter(|&end| end <= i64::MAX as u64);
-        if kind.index.is_some() && end.is_none() {
+        let end = offset.saturating_add(len);
+        if kind.index.is_some() && end > i64::MAX as u64 {
             return Err(PartialError::Offset { offset, len });
         }
         let shape = problem.outputs().swap_remove(0).shape;
@@ -307,17 +305,13 @@ impl Partial {
 
     /// The outputs of the problem.
     pub fn outputs(&self) -> Vec<Output> {
-        let output = |dtype| Output {
-            dtype,
-            shape: self.shape.clone(),
-        };
-        let Kind {
-            op, index, dtype, ..
-        } = self.kind;
-        let values = (index.is_none() || self.kind.values).then_some(op.value_type(dtype));
-        let all = index.map(IndexType::dtype).into_iter().chain(values);
+        let output = |dtype| Output::new(dtype, &self.shape[..]);
+        let kind = &self.kind;
+        let values = kind.index.is_none() || kind.values;
+        let values = values.then_some(kind.op.value_type(kind.dtype));
+        let all = kind.index.map(IndexType::dtype).into_iter().chain(values);
         let mut all: Vec<Output> = all.map(output).collect();
-        if self.kind.axis.is_some() {
+        if kind.axis.is_some() {
             all.swap(0, 1);
         }
         all

@@ -39,12 +39,9 @@ impl BufferSplits {
     /// Whether the part of a tensor in each buffer begins at a multiple of 16 bytes of the tensor.
     pub(crate) fn are_aligned(&self, problem: &Problem) -> bool {
         let [read, written] = problem.sizes();
-        let mut inputs = self.inputs.iter().zip(read);
-        let mut outputs = self.outputs.iter().zip(written);
-        let whole = |(cuts, (_, element)): (&Vec<u64>, (u64, u64))| {
-            cuts.iter().all(|c| c.is_multiple_of(16 / element))
-        };
-        inputs.all(whole) && outputs.all(whole)
+        let outputs = self.outputs.iter().zip(written);
+        let mut tensors = self.inputs.iter().zip(read).chain(outputs);
+        tensors.all(|(cuts, (_, element))| cuts.iter().all(|c| c.is_multiple_of(16 / element)))
     }
 
     /// Where an input continues in another buffer.

@@ -82,10 +82,8 @@ impl Lists {
         let caps = planner.caps;
         let len = planner.problem.reduced_len();
         let outputs: u64 = layout.kept.iter().map(|a| a.size).product();
-        let apart = layout
-            .reduced
-            .first()
-            .map_or(0, |a| a.stride.unsigned_abs());
+        let axis = layout.reduced.first();
+        let apart = axis.map_or(0, |a| a.stride.unsigned_abs());
         // A software driver's invocations do not share what they read.
         let alone = len <= ALONE || caps.class == AdapterClass::Software;
         if k <= FEW && (alone || apart >= ACROSS) {
@@ -320,9 +318,7 @@ impl Planner<'_> {
         };
         let items = outputs * parts;
         let wg = u64::from(kernel.workgroup);
-        let groups = (GROUPS[1] * lists.entries)
-            .next_power_of_two()
-            .max(GROUPS[0]);
+        let groups = (GROUPS[1] * lists.entries).next_power_of_two();
         let params = Params {
             items: items as u32,
             kept_dims: kept as u32,
@@ -333,7 +329,7 @@ impl Planner<'_> {
             entries: lists.entries as u32,
             lists: all as u32,
             first_list: first as u32,
-            groups: groups.min(wg) as u32,
+            groups: groups.max(GROUPS[0]).min(wg) as u32,
             base: window.reduced.place,
             ..ranked.params()
         };

@@ -247,10 +247,8 @@ impl Context {
         after: Option<wgpu::SubmissionIndex>,
     ) -> oneshot::Receiver<Result<(), String>> {
         let (tell, told) = oneshot::channel();
-        let waiter = self
-            .platform
-            .waiter
-            .get_or_init(|| start_waiter(&self.device));
+        let waiter = &self.platform.waiter;
+        let waiter = waiter.get_or_init(|| start_waiter(&self.device));
         // If the thread ended or never started, the request is dropped.
         let _ = waiter.send((tell, after));
         told
