@@ -89,39 +89,27 @@ impl Caps {
     /// | integrated: WebGPU's default limits | 128 MiB | 256 MiB | 256 | 16 KiB | by 256 bytes |
     /// | software: Mesa's lavapipe | 128 MiB | 2^31 - 1 bytes | 1024 | 32 KiB | by 32 bytes |
     pub fn typical(class: AdapterClass) -> Caps {
-        let usual = wgpu::Limits::default();
-        let large = wgpu::Limits {
-            max_compute_invocations_per_workgroup: 1024,
-            max_compute_workgroup_size_x: 1024,
-            min_storage_buffer_offset_alignment: 32,
-            max_storage_buffers_per_shader_stage: 32,
+        let usual = Caps::new(&wgpu::Limits::default(), class);
+        let large = Caps {
+            invocations: 1024,
+            offset_alignment: 32,
+            storage_buffers: 32,
             ..usual.clone()
         };
-        let (kind, name, limits) = match class {
-            AdapterClass::Discrete => {
-                let limits = wgpu::Limits {
-                    max_storage_buffer_binding_size: (1 << 31) - 4,
-                    max_buffer_size: 4 << 30,
-                    max_compute_workgroup_storage_size: 48 << 10,
-                    ..large
-                };
-                (wgpu::DeviceType::DiscreteGpu, "", limits)
-            }
-            AdapterClass::Integrated => (wgpu::DeviceType::IntegratedGpu, "", usual),
-            AdapterClass::Software => {
-                let limits = wgpu::Limits {
-                    max_buffer_size: (1 << 31) - 1,
-                    max_compute_workgroup_storage_size: 32 << 10,
-                    ..large
-                };
-                (wgpu::DeviceType::Cpu, "llvmpipe", limits)
-            }
-        };
-        let info = wgpu::AdapterInfo {
-            name: name.into(),
-            ..wgpu::AdapterInfo::new(kind, wgpu::Backend::Vulkan)
-        };
-        Caps::of(&info, &limits)
+        match class {
+            AdapterClass::Discrete => Caps {
+                binding_bytes: (1 << 31) - 4,
+                buffer_bytes: 4 << 30,
+                workgroup_bytes: 48 << 10,
+                ..large
+            },
+            AdapterClass::Integrated => usual,
+            AdapterClass::Software => Caps {
+                buffer_bytes: (1 << 31) - 1,
+                workgroup_bytes: 32 << 10,
+                ..large
+            },
+        }
     }
 
     /// These caps with lower limits: the smaller of each is taken, so that a plan made with
