@@ -26,9 +26,11 @@ enum Attribute {
     Keepdims,
     SelectLastIndex,
     NoopWithEmptyAxes,
+    /// A hint for memory reuse in early ONNX; it never changed the result.
     ConsumedInputs,
     K,
     Largest,
+    /// The result is sorted either way: the standard leaves the order open.
     Sorted,
 }
 
@@ -128,34 +130,24 @@ impl Attribute {
         }
     }
 
-    fn int(self, proto: &AttributeProto) -> Result<i64, NodeError> {
-        match has_type(proto, AttributeProto::INT) {
-            true => Ok(proto.i.unwrap_or(0)),
-            false => Err(self.wrong_type("INT")),
-        }
-    }
-
-    fn ints(self, proto: &AttributeProto) -> Result<Vec<i64>, NodeError> {
-        match has_type(proto, AttributeProto::INTS) {
-            true => Ok(proto.ints.clone()),
-            false => Err(self.wrong_type("INTS")),
-        }
-    }
-
-    fn switch(self, proto: &AttributeProto) -> Result<bool, NodeError> {
+    /// Its value: one integer, which may be a flag, or several.
+    fn values(self, proto: &AttributeProto) -> Result<Vec<i64>, NodeError> {
         let attribute = self.name();
-        match self.int(proto)? {
-            0 => Ok(false),
-            1 => Ok(true),
+        let several = matches!(self, Axes | ConsumedInputs);
+        let (wanted, expected) = match several {
+            true => (AttributeProto::INTS, "INTS"),
+            false => (AttributeProto::INT, "INT"),
+        };
+        if !has_type(proto, wanted) {
+            return Err(NodeError::AttributeType {
+                attribute,
+                expected,
+            });
+        }
+        match proto.i.unwrap_or(0) {
+            _ if several => Ok(proto.ints.clone()),
+            value if matches!(self, Axis | K) || matches!(value, 0 | 1) => Ok(vec![value]),
             value => Err(NodeError::AttributeValue { attribute, value }),
-        }
-    }
-
-    fn wrong_type(self, expected: &'static str) -> NodeError {
-        let attribute = self.name();
-        NodeError::AttributeType {
-            attribute,
-            expected,
         }
     }
 }
@@ -172,25 +164,14 @@ impl Inputs {
     }
 }
 
-/// The attributes' values: the standard's defaults, then what the node says.
-#[derive(Clone, Debug)]
-struct Settings {
-    axis: i64,
-    axes: Vec<i64>,
-    keepdims: bool,
-    select_last_index: bool,
-    noop_with_empty_axes: bool,
-    k: i64,
-    largest: bool,
-}
-
 /// An operator of a certain opset with its attributes, all legal.
 #[derive(Clone, Debug)]
 pub struct Operator {
     op: Op,
     opset: i64,
     version: &'static Version,
-    settings: Settings,
+    /// The attributes that the node has, and their values.
+    given: Vec<(Attribute, Vec<i64>)>,
 }
 
 /// What an operator needs to know about an input.
@@ -222,20 +203,11 @@ impl Operator {
         })?;
         let version = versions(op).rfind(|v| v.since <= opset);
         let version = version.ok_or(OnnxError::NoVersion { op, opset })?;
-        let settings = Settings {
-            axis: if op == Op::TopK { -1 } else { 0 },
-            axes: Vec::new(),
-            keepdims: true,
-            select_last_index: false,
-            noop_with_empty_axes: false,
-            k: 0,
-            largest: true,
-        };
         let mut operator = Operator {
             op,
             opset,
             version,
-            settings,
+            given: Vec::new(),
         };
         match operator.set_all(attributes) {
             Ok(()) => Ok(operator),
@@ -244,21 +216,35 @@ impl Operator {
     }
 
     fn set_all(&mut self, attributes: &[AttributeProto]) -> Result<(), NodeError> {
-        let mut given = Vec::new();
         for proto in attributes {
             let attribute = self.attribute(&proto.name)?;
-            if given.contains(&attribute) {
+            if self.given(attribute).is_some() {
                 let attribute = attribute.name();
                 return Err(NodeError::DuplicateAttribute { attribute });
             }
-            self.set(attribute, proto)?;
-            given.push(attribute);
+            self.given.push((attribute, attribute.values(proto)?));
         }
         let attribute = K.name();
-        match self.version.attributes.contains(&K) && !given.contains(&K) {
+        match self.version.attributes.contains(&K) && self.given(K).is_none() {
             true => Err(NodeError::MissingAttribute { attribute }),
             false => Ok(()),
         }
+    }
+
+    /// The values of an attribute, if the node has it.
+    fn given(&self, attribute: Attribute) -> Option<&[i64]> {
+        let given = self.given.iter().find(|given| given.0 == attribute);
+        given.map(|(_, values)| &values[..])
+    }
+
+    /// The value of an attribute; the standard's default if the node does not have it.
+    fn value(&self, attribute: Attribute, default: i64) -> i64 {
+        self.given(attribute).map_or(default, |values| values[0])
+    }
+
+    /// The same of a flag.
+    fn is_set(&self, attribute: Attribute, default: bool) -> bool {
+        self.value(attribute, default.into()) == 1
     }
 
     /// The operator.
@@ -287,24 +273,6 @@ impl Operator {
         })
     }
 
-    fn set(&mut self, attribute: Attribute, proto: &AttributeProto) -> Result<(), NodeError> {
-        let set = &mut self.settings;
-        match attribute {
-            Axis => set.axis = attribute.int(proto)?,
-            Axes => set.axes = attribute.ints(proto)?,
-            Keepdims => set.keepdims = attribute.switch(proto)?,
-            SelectLastIndex => set.select_last_index = attribute.switch(proto)?,
-            NoopWithEmptyAxes => set.noop_with_empty_axes = attribute.switch(proto)?,
-            // A hint for memory reuse in early ONNX; it never changed the result.
-            ConsumedInputs => drop(attribute.ints(proto)?),
-            K => set.k = attribute.int(proto)?,
-            Largest => set.largest = attribute.switch(proto)?,
-            // The result is sorted either way: the standard leaves the order open.
-            Sorted => drop(attribute.switch(proto)?),
-        }
-        Ok(())
-    }
-
     /// The problem for these inputs, in the node's order; `None` is an absent input. The problem's inputs are
     /// the first of them, without the axes and without TopK's number of elements.
     ///
@@ -328,7 +296,8 @@ impl Operator {
         };
         self.check_types(data)?;
         self.check_shapes(data)?;
-        let (mut axes, mut k) = (self.settings.axes.clone(), self.settings.k);
+        let mut axes = self.given(Axes).unwrap_or_default().to_vec();
+        let mut k = self.value(K, 0);
         match beside {
             [input] if self.version.inputs == DataAndK => k = self.k(input)?,
             [input] => axes = self.axes(input)?,
@@ -346,16 +315,17 @@ impl Operator {
     fn pose(&self, data: &[Input<'_>], axes: &[i64], k: u64) -> Result<Problem, NodeError> {
         let Input { dtype, shape, .. } = data[0];
         let shapes: Vec<&[u64]> = data.iter().map(|input| input.shape).collect();
-        let set = &self.settings;
+        let keepdims = self.is_set(Keepdims, true);
         let problem = match self.op {
-            Op::TopK => Problem::top_k(dtype, shape, set.axis, k)?.largest(set.largest),
+            Op::TopK => Problem::top_k(dtype, shape, self.value(Axis, -1), k)?
+                .largest(self.is_set(Largest, true)),
             op if op.is_elementwise() => Problem::elementwise(op, dtype, &shapes)?,
-            op if op.is_index() => Problem::arg(op, dtype, shape, set.axis)?
-                .keepdims(set.keepdims)
-                .select_last_index(set.select_last_index),
+            op if op.is_index() => Problem::arg(op, dtype, shape, self.value(Axis, 0))?
+                .keepdims(keepdims)
+                .select_last_index(self.is_set(SelectLastIndex, false)),
             op => Problem::reduce(op, dtype, shape, axes)?
-                .keepdims(set.keepdims)
-                .noop_with_empty_axes(set.noop_with_empty_axes),
+                .keepdims(keepdims)
+                .noop_with_empty_axes(self.is_set(NoopWithEmptyAxes, false)),
         };
         problem.check()?;
         Ok(problem)
