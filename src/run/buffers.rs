@@ -291,13 +291,14 @@ impl BufferTable {
         tensors: Tensors,
         given: Option<&[wgpu::BufferSlice<'_>]>,
     ) -> Result<BufferTable, Error> {
-        let (scratch, own) = match given {
-            None => own_scratch(context, needed)?,
-            Some(given) => (
-                placed_scratch(needed, given, alignment, &tensors)?,
-                Vec::new(),
-            ),
+        let allocate =
+            |s: &Scratch| context.buffer("scratch", s.bytes, wgpu::BufferUsages::STORAGE);
+        let own: Vec<OwnBuffer> = match given {
+            None => needed.iter().map(allocate).collect::<Result<_, _>>()?,
+            Some(_) => Vec::new(),
         };
+        let slices: Vec<_> = own.iter().map(|buffer| buffer.slice(..)).collect();
+        let scratch = placed_scratch(needed, given.unwrap_or(&slices), alignment, &tensors)?;
         let inputs = (0..).map(Slot::Input).zip(tensors.inputs);
         let outputs = (0..).map(Slot::Output).zip(tensors.outputs);
         let mut pieces: HashMap<Slot, Vec<Piece>> = inputs.chain(outputs).collect();
@@ -362,21 +363,7 @@ fn of(pieces: &[Piece], byte: u64) -> &Piece {
     &pieces[after.max(1) - 1]
 }
 
-/// Scratch that the library allocates, and its pieces.
-fn own_scratch(
-    context: &Context,
-    needed: &[Scratch],
-) -> Result<(Vec<Piece>, Vec<OwnBuffer>), Error> {
-    let allocate = |s: &Scratch| context.buffer("scratch", s.bytes, wgpu::BufferUsages::STORAGE);
-    let own: Vec<OwnBuffer> = needed.iter().map(allocate).collect::<Result<_, _>>()?;
-    let piece = |(i, (s, buffer)): (usize, (&Scratch, &OwnBuffer))| {
-        Piece::whole(("scratch", i), buffer, s.start, s.bytes)
-    };
-    let pieces = needed.iter().zip(&own).enumerate().map(piece).collect();
-    Ok((pieces, own))
-}
-
-/// The caller's scratch, checked against the tensors.
+/// The pieces of scratch, checked against the tensors.
 fn placed_scratch(
     needed: &[Scratch],
     given: &[wgpu::BufferSlice<'_>],
