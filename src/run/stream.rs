@@ -14,7 +14,6 @@ use crate::run::engine::{Engine, Ready};
 use crate::{Caps, Error, Plan, Problem, Reducer};
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::sync::Arc;
 
 /// Larger windows are no faster.
 const WINDOW_BYTES: u64 = 32 << 20;
@@ -185,16 +184,6 @@ impl StreamedReduction {
 
     pub(crate) async fn run_on(
         &self,
-        read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
-        write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
-        drive: PollMode,
-    ) -> Result<(), Error> {
-        let run = self.run_windows(read, write, drive);
-        self.engine.context().apart(run).await
-    }
-
-    async fn run_windows(
-        &self,
         mut read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
         mut write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
         drive: PollMode,
@@ -204,23 +193,25 @@ impl StreamedReduction {
             return Ok(());
         }
         let windows = || Windows::new(self, drive);
-        let mut windows = self.engine.with_room_on(windows).await?;
-        for (i, (pass, is_last)) in passes.iter().zip(last_writes(passes)).enumerate() {
-            for view in inputs(pass) {
-                windows.upload(view, &mut read).await?;
+        let run = async {
+            let mut windows = self.engine.with_room_on(windows).await?;
+            for (i, (pass, is_last)) in passes.iter().zip(last_writes(passes)).enumerate() {
+                for view in inputs(pass) {
+                    windows.upload(view, &mut read).await?;
+                }
+                pass.results().for_each(|view| windows.open(view));
+                windows.dispatch(&self.ready, i)?;
+                for view in pass.results().filter(|_| is_last) {
+                    windows.send(view, &mut write).await?;
+                }
             }
-            pass.results().for_each(|view| windows.open(view));
-            let ready = (&passes[i..=i], &self.ready.compiled[i..=i]);
-            windows.dispatch(ready)?;
-            for view in pass.results().filter(|_| is_last) {
-                windows.send(view, &mut write).await?;
+            // What is still on its way, the oldest first.
+            for _ in 0..RING {
+                windows.deliver(&mut write).await?;
             }
-        }
-        // What is still on its way, the oldest first.
-        for _ in 0..RING {
-            windows.deliver(&mut write).await?;
-        }
-        Ok(())
+            Ok(())
+        };
+        self.engine.context().apart(run).await
     }
 }
 
@@ -293,25 +284,19 @@ impl Layout {
         (start, bytes.next_multiple_of(16))
     }
 
-    /// The largest window of an input, or of an output.
-    fn largest(&self, inputs: bool) -> u64 {
-        let windows = self.windows.iter();
-        let windows = windows.filter(|(slot, _)| matches!(slot, Slot::Input(_)) == inputs);
-        windows.map(|(_, &bytes)| bytes).max().unwrap_or(0)
-    }
-
-    fn chunk(&self) -> u64 {
-        self.largest(true)
-    }
-
-    fn back(&self) -> u64 {
-        self.largest(false)
+    /// The largest window of an input, and of an output.
+    fn largest(&self) -> [u64; 2] {
+        [true, false].map(|inputs| {
+            let windows = self.windows.iter();
+            let windows = windows.filter(|(slot, _)| matches!(slot, Slot::Input(_)) == inputs);
+            windows.map(|(_, &bytes)| bytes).max().unwrap_or(0)
+        })
     }
 
     fn bytes(&self, plan: &Plan) -> u64 {
         let windows: u64 = self.windows.values().sum();
-        let rings = RING * (self.chunk() + self.back());
-        windows + rings + plan.scratch_bytes() + READ_BYTES.min(self.chunk())
+        let [chunk, back] = self.largest();
+        windows + RING * (chunk + back) + plan.scratch_bytes() + READ_BYTES.min(chunk)
     }
 }
 
@@ -340,6 +325,7 @@ impl<'a> Windows<'a> {
     fn new(stream: &'a StreamedReduction, drive: PollMode) -> Result<Windows<'a>, Error> {
         use wgpu::BufferUsages as U;
         let (context, layout) = (stream.engine.context(), &stream.layout);
+        let [most_read, most_written] = layout.largest();
         let window = |(&slot, &bytes): (&Slot, &u64)| {
             let (what, usage) = match slot {
                 Slot::Input(_) => ("a window of an input", U::COPY_DST),
@@ -349,12 +335,12 @@ impl<'a> Windows<'a> {
         };
         let back = |_| {
             let usage = U::MAP_READ | U::COPY_DST;
-            let buffer = context.buffer("a readback buffer", layout.back(), usage)?;
+            let buffer = context.buffer("a readback buffer", most_written, usage)?;
             let pending = None;
             Ok(Back { buffer, pending })
         };
         let windows = layout.windows.iter().map(window);
-        let upload = |_| Chunk::new(context, layout.chunk());
+        let upload = |_| Chunk::new(context, most_read);
         let scratch = stream.ready.plan.scratch(&stream.engine.caps);
         // Windows take the place of inputs and outputs once they are filled.
         let tensors = Tensors::default();
@@ -367,7 +353,7 @@ impl<'a> Windows<'a> {
             windows: windows.collect::<Result<_, Error>>()?,
             uploads: (0..RING).map(upload).collect::<Result<_, Error>>()?,
             backs: (0..RING).map(back).collect::<Result<_, Error>>()?,
-            bytes: vec![0; READ_BYTES.min(layout.chunk()) as usize],
+            bytes: vec![0; READ_BYTES.min(most_read) as usize],
         })
     }
 
@@ -422,8 +408,9 @@ impl<'a> Windows<'a> {
         self.places.pieces.insert(view.slot, vec![piece]);
     }
 
-    /// Submits a pass. In a browser what is bound must live until then.
-    fn dispatch(&self, (passes, compiled): (&[Pass], &[Arc<bind::Compiled>])) -> Result<(), Error> {
+    /// Submits pass `i`. In a browser what is bound must live until then.
+    fn dispatch(&self, Ready { plan, compiled }: &Ready, i: usize) -> Result<(), Error> {
+        let (passes, compiled) = (&plan.passes()[i..=i], &compiled[i..=i]);
         let bound = bind::bind_passes(self.context, passes, compiled, &self.places)?;
         let mut encoder = self.context.encoder();
         bound.encode(&mut encoder);
