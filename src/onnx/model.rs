@@ -2,8 +2,8 @@
 //!
 //! Keeps what a graph may be; who evaluates a node, and where, the caller's closure decides.
 
-use super::proto::{AttributeProto, Dimension, GraphProto, ModelProto, NodeProto};
-use super::proto::{OperatorSetIdProto, TypeProto, ValueInfoProto};
+use super::proto::{AttributeProto, Dimension, DimensionProto, GraphProto, ModelProto, NodeProto};
+use super::proto::{OperatorSetIdProto, TensorShapeProto, TypeProto, ValueInfoProto};
 use super::rules::{has_type, is_default_domain, operator};
 use super::tensor::{self, Tensor};
 use super::{Difference, Input, NodeError, OnnxError, Operator, compare, compare_close};
@@ -349,18 +349,14 @@ impl Declared {
             0 => None,
             code => Some(tensor::dtype(&name, code)?),
         };
-        let shape = match tensor.shape {
-            None => None,
-            Some(shape) => {
-                let dims = shape.dim.into_iter().map(|dim| match dim.value {
-                    Some(Dimension::Value(size)) => {
-                        tensor::dimensions(&name, &[size]).map(|size| Some(size[0]))
-                    }
-                    Some(Dimension::Param(_)) | None => Ok(None),
-                });
-                Some(dims.collect::<Result<_, _>>()?)
-            }
+        let size = |dim: DimensionProto| match dim.value {
+            Some(Dimension::Value(size)) => tensor::dimensions(&name, &[size]).map(|n| Some(n[0])),
+            Some(Dimension::Param(_)) | None => Ok(None),
         };
+        let sizes = |shape: TensorShapeProto| -> Result<Vec<_>, OnnxError> {
+            shape.dim.into_iter().map(size).collect()
+        };
+        let shape = tensor.shape.map(sizes).transpose()?;
         Ok(Declared { name, dtype, shape })
     }
 
