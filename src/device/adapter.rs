@@ -25,16 +25,6 @@ pub struct AdapterEntry {
 }
 
 impl AdapterEntry {
-    fn new(index: usize, inner: wgpu::Adapter) -> AdapterEntry {
-        AdapterEntry {
-            index,
-            info: inner.get_info(),
-            limits: inner.limits(),
-            features: inner.features(),
-            inner,
-        }
-    }
-
     /// The class of its tuning.
     pub fn class(&self) -> AdapterClass {
         AdapterClass::of(self.info.device_type)
@@ -129,8 +119,14 @@ async fn list(backends: wgpu::Backends) -> Result<Vec<AdapterEntry>, Error> {
         let info = adapter.get_info();
         (info.backend == wgpu::Backend::Gl, place(info.device_type))
     });
-    let numbered = found.into_iter().enumerate();
-    Ok(numbered.map(|(i, a)| AdapterEntry::new(i, a)).collect())
+    let entry = |(index, inner): (usize, wgpu::Adapter)| AdapterEntry {
+        index,
+        info: inner.get_info(),
+        limits: inner.limits(),
+        features: inner.features(),
+        inner,
+    };
+    Ok(found.into_iter().enumerate().map(entry).collect())
 }
 
 /// The descriptor of an instance with these backends; `None` if the environment excludes all of them. wgpu
