@@ -99,9 +99,6 @@ impl Shard {
         offset: u64,
         read: &mut impl FnMut(u64, &mut [u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
-        if partial.records.is_empty() {
-            return Ok(());
-        }
         let size = self.problem.dtype().size() as usize;
         let (len, inner) = (self.problem.reduced_len(), self.problem.inner());
         let held = partial.held;
