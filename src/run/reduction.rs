@@ -144,23 +144,19 @@ impl Reduction {
     /// The compiled plan for tensors in one buffer each. `aligned`: all begin at multiples of 16 bytes;
     /// `shared`: inputs and outputs may share buffers.
     fn ready(&self, aligned: bool, shared: bool) -> Result<&Ready, Error> {
-        let Prepared {
-            problem,
-            ready,
-            others,
-            ..
-        } = &*self.prepared;
+        let prepared = &*self.prepared;
+        let [shifted, aliased, both] = &prepared.others;
         let other = match (aligned, shared) {
-            (true, false) => return Ok(ready),
-            (false, false) => &others[0],
-            (true, true) => &others[1],
-            (false, true) => &others[2],
+            (true, false) => return Ok(&prepared.ready),
+            (false, false) => shifted,
+            (true, true) => aliased,
+            (false, true) => both,
         };
         if let Some(ready) = other.get() {
             return Ok(ready);
         }
         let whole = BufferSplits::default();
-        let plan = Plan::in_pieces(problem, &self.engine.caps, &whole, aligned)?;
+        let plan = Plan::in_pieces(&prepared.problem, &self.engine.caps, &whole, aligned)?;
         let ready = self.engine.ready(plan, shared)?;
         Ok(other.get_or_init(|| ready))
     }
