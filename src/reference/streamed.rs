@@ -38,23 +38,19 @@ pub fn evaluate_streamed(
         false => BLOCK,
     };
     let (read, write) = (&mut read, &mut write);
-    evaluate_all(problem, most, &mut Host { read, write })
-}
-
-/// One operator after another.
-fn evaluate_all(problem: &Problem, most: u64, host: &mut Host<'_>) -> Result<(), Error> {
-    if problem.op() != Op::Extremes {
-        return evaluate_in(problem, most, host);
-    }
-    for (output, one) in problem.separate().iter().enumerate() {
-        let write = &mut |_: usize, at, bytes: &[u8]| (host.write)(output, at, bytes);
-        let read = &mut *host.read;
-        evaluate_in(one, most, &mut Host { read, write })?;
-    }
-    Ok(())
+    evaluate_in(problem, most, &mut Host { read, write })
 }
 
 fn evaluate_in(problem: &Problem, most: u64, host: &mut Host<'_>) -> Result<(), Error> {
+    if problem.op() == Op::Extremes {
+        // One operator after another.
+        for (output, one) in problem.separate().iter().enumerate() {
+            let write = &mut |_: usize, at, bytes: &[u8]| (host.write)(output, at, bytes);
+            let read = &mut *host.read;
+            evaluate_in(one, most, &mut Host { read, write })?;
+        }
+        return Ok(());
+    }
     let outputs = problem.outputs();
     if outputs[0].bytes() == 0 {
         return Ok(());
@@ -302,7 +298,7 @@ mod tests {
                 Ok(())
             };
             let (read, write) = (&mut read, &mut write);
-            evaluate_all(problem, most, &mut Host { read, write }).expect("a result");
+            evaluate_in(problem, most, &mut Host { read, write }).expect("a result");
             assert_eq!(outputs, expected, "{problem} in blocks of {most}");
         }
     }
