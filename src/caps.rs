@@ -128,6 +128,7 @@ impl Caps {
     /// For each limit the stricter of these caps' and the device's. What no device has stays, for
     /// [`Caps::suffice`] to refuse.
     pub(crate) fn within(self, device: &Caps) -> Caps {
+        let iterations = [self.iterations, device.iterations];
         Caps {
             binding_bytes: self.binding_bytes.min(device.binding_bytes),
             buffer_bytes: self.buffer_bytes.min(device.buffer_bytes),
@@ -140,10 +141,7 @@ impl Caps {
             workgroup_bytes: self.workgroup_bytes.min(device.workgroup_bytes),
             storage_buffers: self.storage_buffers.min(device.storage_buffers),
             long_kernels: self.long_kernels && device.long_kernels,
-            iterations: match (self.iterations, device.iterations) {
-                (Some(own), Some(limit)) => Some(own.min(limit)),
-                (own, limit) => own.or(limit),
-            },
+            iterations: iterations.into_iter().flatten().min(),
             class: self.class,
             tuning: self.tuning,
         }
