@@ -60,9 +60,8 @@ impl Caps {
     /// The workgroup size to plan with: tuning's, within the limits, a power of two.
     pub(crate) fn workgroup(&self) -> u32 {
         // Columns and exact sums ask first whether there is more.
-        let most = self
-            .invocations
-            .min(self.workgroup_bytes / INVOCATION_BYTES);
+        let held = self.workgroup_bytes / INVOCATION_BYTES;
+        let most = self.invocations.min(held);
         let wg = self.tuning.workgroup.min(most).max(LEAST_WORKGROUP);
         1 << wg.ilog2()
     }

@@ -360,7 +360,6 @@ fn grained_parts(run: Range<u64>, width: u64) -> impl Iterator<Item = Range<u64>
     let whole = run.start + grained(run.end - run.start);
     let parts = (run.start..whole).step_by(width as usize);
     let parts = parts.map(move |at| at..whole.min(at + width));
-    parts
-        .chain(std::iter::once(whole..run.end))
-        .filter(|part| !part.is_empty())
+    let rest = std::iter::once(whole..run.end);
+    parts.chain(rest).filter(|part| !part.is_empty())
 }

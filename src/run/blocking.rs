@@ -46,8 +46,8 @@ impl Reducer {
     pub fn close(self, timeout: Duration) -> Result<(), Error> {
         let deadline = Deadline::after(timeout);
         let context = self.engine.context();
-        let result = context.wait_until(None, Some(deadline));
-        let result = result.and_then(|()| context.check());
+        let waited = context.wait_until(None, Some(deadline));
+        let result = waited.and_then(|()| context.check());
         if matches!(result, Err(Error::Timeout { .. })) {
             let closing = std::thread::Builder::new().name("wgreduce closing".into());
             // If no thread can be started, this one waits.
