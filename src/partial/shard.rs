@@ -78,27 +78,9 @@ impl Shard {
             .stream
             .run_on(|_, at, into| read(at, into), take, drive);
         run.await?;
-        if partial.kind.values {
-            self.read_values(&mut partial, offset, &mut read)?;
+        if !partial.kind.values {
+            return Ok(partial);
         }
-        Ok(partial)
-    }
-
-    /// [`Shard::run`] on data in memory.
-    ///
-    /// # Errors
-    /// [`crate::ProblemError`] when the input does not fit the problem; the errors of [`Shard::run`].
-    pub async fn run_bytes(&self, offset: u64, input: &[u8]) -> Result<Partial, Error> {
-        self.problem.check_inputs(&[input.len() as u64])?;
-        self.run(offset, part_of(input)).await
-    }
-
-    fn read_values(
-        &self,
-        partial: &mut Partial,
-        offset: u64,
-        read: &mut impl FnMut(u64, &mut [u8]) -> io::Result<()>,
-    ) -> Result<(), Error> {
         let size = self.problem.dtype().size() as usize;
         let (len, inner) = (self.problem.reduced_len(), self.problem.inner());
         let held = partial.held;
@@ -112,7 +94,16 @@ impl Shard {
             read.map_err(|error| Error::source(0, at, size, error))?;
             record.element = word(&bytes);
         }
-        Ok(())
+        Ok(partial)
+    }
+
+    /// [`Shard::run`] on data in memory.
+    ///
+    /// # Errors
+    /// [`crate::ProblemError`] when the input does not fit the problem; the errors of [`Shard::run`].
+    pub async fn run_bytes(&self, offset: u64, input: &[u8]) -> Result<Partial, Error> {
+        self.problem.check_inputs(&[input.len() as u64])?;
+        self.run(offset, part_of(input)).await
     }
 }
 
