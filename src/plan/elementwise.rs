@@ -132,6 +132,7 @@ impl Planner<'_> {
     /// left and no buffer ends in it, and plans that. A unit always fits: [`crate::Caps::suffice`].
     fn parts(&mut self, part: Part<'_>) -> Result<(), Error> {
         let unit = part.unit;
+        let (inputs, bound) = (self.problem.inputs().len(), self.most_inputs());
         let (mut rest, mut planned) = (vec![part], 0);
         while let Some(mut part) = rest.pop() {
             let first = part.dims.iter().position(|d| d.size > 1);
@@ -149,7 +150,10 @@ impl Planner<'_> {
                 dispatches(known + 2)?;
                 rest.extend([part.taken(most, size - most), part.taken(0, most)]);
             } else {
-                self.chain(&part)?;
+                // Each dispatch takes as many inputs as it can bind.
+                for first in (0..inputs).step_by(bound) {
+                    self.chained(&part, first..inputs.min(first + bound))?;
+                }
                 planned += 1;
             }
         }
@@ -192,13 +196,6 @@ impl Planner<'_> {
     /// Inputs that a dispatch can bind.
     fn most_inputs(&self) -> usize {
         (self.caps.storage_buffers as usize - 1).clamp(1, StrideTable::OUTPUT)
-    }
-
-    /// Plans the dispatches of a part: each takes as many inputs as it can bind.
-    fn chain(&mut self, part: &Part<'_>) -> Result<(), Error> {
-        let (inputs, most) = (self.problem.inputs().len(), self.most_inputs());
-        let mut firsts = (0..inputs).step_by(most);
-        firsts.try_for_each(|first| self.chained(part, first..inputs.min(first + most)))
     }
 
     /// Whether a part reaches across the end of a buffer.
