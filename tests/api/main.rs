@@ -66,6 +66,20 @@ fn submit(reducer: &Reducer, record: impl FnOnce(&mut wgpu::CommandEncoder)) {
     waited.expect("the device answers");
 }
 
+/// What an error tells.
+fn told<T>(result: Result<T, Error>) -> String {
+    let result = result.map(drop);
+    result.expect_err("an error").to_string()
+}
+
+/// Checks what errors tell: each is a line of a table.
+#[track_caller]
+fn tell<T>(results: Vec<Result<T, Error>>, table: &str) {
+    let lines = table.lines().map(str::trim).filter(|line| !line.is_empty());
+    let told: Vec<String> = results.into_iter().map(told).collect();
+    assert_eq!(told, lines.collect::<Vec<_>>());
+}
+
 #[test]
 fn everything_is_send_and_sync() {
     fn shared<T: Send + Sync>() {}

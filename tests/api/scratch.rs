@@ -1,7 +1,6 @@
 //! The caller's scratch: how much is needed, where it may lie, and what is refused.
 
-use super::buffers::too_small;
-use super::{buffer, buffer_for, prepared, reducer, submit};
+use super::{buffer, buffer_for, prepared, reducer, submit, told};
 use wgreduce::unstable::Slot;
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
 use wgreduce::{BoundReduction, BufferSplits, Buffers, DType, Error, Problem, Reducer, Reduction};
@@ -120,17 +119,9 @@ fn another_number_of_scratch_buffers_is_refused() {
     let mut slices: Vec<_> = all.2.iter().map(|b| b.slice(..)).collect();
     slices.push(slices[0]);
     for given in [0, 1, 2, 4] {
-        match bind_with(&all, &slices[..given]) {
-            Err(Error::BufferCount {
-                what,
-                needed,
-                actual,
-            }) => {
-                assert_eq!((what, actual), ("scratch", given));
-                assert_eq!(needed, all.0.scratch_sizes());
-            }
-            other => panic!("{other:?}"),
-        }
+        let why = format!("3 are needed, of {:?} bytes", all.0.scratch_sizes());
+        let text = format!("{given} scratch buffers were bound where {why}");
+        assert_eq!(told(bind_with(&all, &slices[..given])), text);
     }
 }
 
@@ -143,24 +134,16 @@ fn scratch_that_is_unfit_is_refused() {
     for i in 0..3 {
         let mut slices: Vec<_> = all.2.iter().map(|b| b.slice(..)).collect();
         slices[i] = all.2[i].slice(..sizes[i] - 4);
-        let expected = ("scratch", i, sizes[i], sizes[i] - 4);
-        too_small(bind_with(&all, &slices), expected);
+        let (has, needs) = (sizes[i] - 4, sizes[i]);
+        let text = format!("scratch {i} is bound to {has} bytes where {needs} are needed");
+        assert_eq!(told(bind_with(&all, &slices)), text);
         slices[i] = all.2[i].slice(16..);
-        match bind_with(&all, &slices) {
-            Err(Error::BufferMisaligned {
-                what,
-                index,
-                offset,
-                element,
-            }) => assert_eq!((what, index, offset, element), ("scratch", i, 16, 256)),
-            other => panic!("{other:?}"),
-        }
+        let text = format!("scratch {i} begins at byte 16, no multiple of 256 bytes");
+        assert_eq!(told(bind_with(&all, &slices)), text);
     }
     let slices = [all.2[0].slice(..), plain.slice(..), all.2[2].slice(..)];
-    match bind_with(&all, &slices) {
-        Err(Error::BufferUsage { what, index }) => assert_eq!((what, index), ("scratch", 1)),
-        other => panic!("{other:?}"),
-    }
+    let text = "scratch 1 is bound to a buffer without the usage STORAGE";
+    assert_eq!(told(bind_with(&all, &slices)), text);
 }
 
 #[test]
@@ -180,10 +163,7 @@ fn scratch_that_overlaps_something_else_is_refused() {
             "scratch 1 overlaps scratch 0",
         ),
     ] {
-        match bind_with(&all, &[first, second, fresh[2]]) {
-            Err(error @ Error::Aliased { .. }) => assert_eq!(error.to_string(), aliased),
-            other => panic!("{other:?}"),
-        }
+        assert_eq!(told(bind_with(&all, &[first, second, fresh[2]])), aliased);
     }
     // Slices that lie apart in one buffer: a dispatch reads one and writes the other.
     let thirds = [
@@ -194,20 +174,14 @@ fn scratch_that_overlaps_something_else_is_refused() {
     let bound = bind_with(&all, &thirds).expect("apart");
     submit(&reducer, |encoder| bound.encode(encoder));
     let one = prepared(&reducer, Problem::arg_max(DType::F32, &[1 << 14], 0));
-    for (behind, refused) in [(256, false), (0, true)] {
-        let scratch = [large.slice(behind..)];
-        let buffers = Buffers {
+    let behind = |begin: u64| {
+        one.bind(Buffers {
             inputs: &[input.slice(..).into()],
             outputs: &[large.slice(..8).into()],
-            scratch: Some(&scratch),
-        };
-        match one.bind(buffers) {
-            Ok(_) if !refused => {}
-            Err(error @ Error::Aliased { .. }) if refused => {
-                assert_eq!(error.to_string(), "scratch 0 overlaps output 0");
-            }
-            other => panic!("{other:?}"),
-        }
-    }
+            scratch: Some(&[large.slice(begin..)]),
+        })
+    };
+    assert!(behind(256).is_ok());
+    assert_eq!(told(behind(0)), "scratch 0 overlaps output 0");
     assert!(bind_with(&all, &fresh).is_ok());
 }
