@@ -316,61 +316,6 @@ fn input(dtype: DType, shape: &[u64]) -> Input<'_> {
 }
 
 #[test]
-fn attributes_become_the_problems_options() {
-    let arg = [
-        AttributeProto::int("axis", -2),
-        AttributeProto::int("keepdims", 0),
-        AttributeProto::int("select_last_index", 1),
-    ];
-    let posed = Operator::new("ArgMax", "", 12, &arg)
-        .unwrap()
-        .problem(&[Some(input(F16, &[4, 5, 6]))]);
-    let wanted = Problem::arg_max(F16, &[4, 5, 6], -2)
-        .unwrap()
-        .keepdims(false);
-    assert_eq!(posed.unwrap(), wanted.select_last_index(true));
-    let reduce = [
-        AttributeProto::ints("axes", &[0, -1]),
-        AttributeProto::int("keepdims", 0),
-    ];
-    let posed = Operator::new("ReduceMin", "", 11, &reduce)
-        .unwrap()
-        .problem(&[Some(input(U64, &[4, 5, 6]))]);
-    let wanted = Problem::reduce_min(U64, &[4, 5, 6], &[0, 2]).unwrap();
-    assert_eq!(posed.unwrap(), wanted.keepdims(false));
-}
-
-#[test]
-fn empty_axes_mean_all_or_with_the_switch_none() {
-    let shape: &[u64] = &[2, 3];
-    let noop = AttributeProto::int("noop_with_empty_axes", 1);
-    let data = tensor(shape, &[3i32, 1, 2, 9, 8, 7]);
-    let none = tensor::<i64>(&[0], &[]);
-    let all = tensor(&[1, 1], &[1i32]);
-    let empty = AttributeProto::ints("axes", &[]);
-    assert_eq!(
-        attempt(Op::ReduceMin, 13, &[empty], std::slice::from_ref(&data)).unwrap(),
-        all
-    );
-    assert_eq!(
-        attempt(Op::ReduceMin, 18, &[], &[data.clone(), none.clone()]).unwrap(),
-        all
-    );
-    let copies = [vec![data.clone()], vec![data.clone(), none]];
-    for inputs in copies {
-        assert_eq!(
-            attempt(Op::ReduceMin, 18, std::slice::from_ref(&noop), &inputs).unwrap(),
-            data
-        );
-    }
-    let given = [data, tensor(&[1], &[1i64])];
-    assert_eq!(
-        attempt(Op::ReduceMin, 18, &[noop], &given).unwrap(),
-        tensor(&[2, 1], &[1i32, 7])
-    );
-}
-
-#[test]
 fn axes_are_an_input_from_opset_18_and_of_reduce_sum_from_13() {
     let inputs = [zeros(F32, &[2, 3]), tensor(&[1], &[0i64])];
     for op in operators()
@@ -386,32 +331,6 @@ fn axes_are_an_input_from_opset_18_and_of_reduce_sum_from_13() {
                 assert_eq!(told(ran), refused);
             }
         }
-    }
-}
-
-#[test]
-fn a_sum_without_axes_is_over_all_or_with_the_switch_of_each_element_alone() {
-    let noop = AttributeProto::int("noop_with_empty_axes", 1);
-    let drop = AttributeProto::int("keepdims", 0);
-    let data = tensor(&[2], &[-3i32, 5]);
-    let none = tensor::<i64>(&[0], &[]);
-    for (op, all, each) in [
-        (Op::ReduceSum, 2, [-3, 5]),
-        (Op::ReduceMean, 1, [-3, 5]),
-        (Op::ReduceL1, 8, [3, 5]),
-        (Op::ReduceL2, 5, [3, 5]),
-        (Op::ReduceSumSquare, 34, [9, 25]),
-    ] {
-        for inputs in [vec![data.clone()], vec![data.clone(), none.clone()]] {
-            let output = attempt(op, 18, &[], &inputs).unwrap();
-            assert_eq!(output, tensor(&[1], &[all]), "{op}");
-            let switches = [noop.clone(), drop.clone()];
-            let output = attempt(op, 18, &switches, &inputs).unwrap();
-            assert_eq!(output, tensor(&[2], &each), "{op}");
-        }
-        let given = [data.clone(), tensor(&[1], &[-1i64])];
-        let output = attempt(op, 18, std::slice::from_ref(&noop), &given).unwrap();
-        assert_eq!(output, tensor(&[1], &[all]), "{op}");
     }
 }
 
