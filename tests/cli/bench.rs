@@ -1,6 +1,6 @@
 //! `wgreduce bench` as its users see it, and the properties of its catalogue.
 
-use super::{Folder, adapters, text};
+use super::{Folder, adapters, succeeded, text};
 use approx::assert_relative_eq;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -97,18 +97,18 @@ fn what_a_browser_saved_is_drawn_and_compared_without_a_device() {
     ] {
         assert!(picture.contains(words), "{words}: {picture}");
     }
-    let output = run("bench --from saved.json --filter argmin");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(!text(&output.stdout).contains("reduce-min"));
+    let line = "bench --from saved.json --filter argmin";
+    let [stdout, _] = succeeded(line, &run(line));
+    assert!(!stdout.contains("reduce-min"));
     let output = run("bench --from saved.json --filter argmax");
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).starts_with("error: --filter argmax: no case"));
     // A ceiling of nothing gives no share, of which a chart's axis would have no end.
     let nothing = SAVED.replace("\"ceiling_gbps\": 100.0", "\"ceiling_gbps\": 0");
     folder.write("nothing.json", nothing.as_bytes());
-    let output = run("bench --from nothing.json --filter argmin --html out.html");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(!text(&output.stdout).contains("inf"));
+    let line = "bench --from nothing.json --filter argmin --html out.html";
+    let [stdout, _] = succeeded(line, &run(line));
+    assert!(!stdout.contains("inf"));
     let output = run("bench --from broken.json");
     assert_eq!(output.status.code(), Some(2));
     assert!(
@@ -136,8 +136,7 @@ fn a_case_is_verified_timed_compared_and_written_down() {
     let Some(output) = measured(&folder, line, "tiny argmin") else {
         return;
     };
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
+    let [stdout, stderr] = succeeded(line, &output);
     assert!(stderr.starts_with("device: "), "{stderr}");
     assert!(stdout.contains("tiny") && stdout.contains("\nread ceiling"));
     let int64 = |a: &wgreduce::AdapterEntry| a.features.contains(Features::SHADER_INT64);
@@ -233,8 +232,7 @@ fn a_large_case_is_verified_by_its_kernels_and_a_second_plan() {
     let Some(output) = measured(&folder, line, "B argmin uint8") else {
         return;
     };
-    let stdout = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    let [stdout, _] = succeeded(line, &output);
     let by = "verified by another plan, their kernels by the reference on fewer bytes: 1 result\n";
     assert!(
         stdout.contains(by) && stdout.contains(" over 64 MiB\n"),
@@ -264,9 +262,7 @@ fn a_large_case_is_verified_by_its_kernels_and_a_second_plan() {
     let html = text(&folder.read("out.html"));
     assert!(html.contains(&format!("<td>{how}</td>")), "{html}");
     // What was saved is shown as it was.
-    let again = folder.run("bench --from out.json");
-    assert_eq!(again.status.code(), Some(0));
-    let again = text(&again.stdout);
+    let [again, _] = folder.done("bench --from out.json");
     assert_eq!(again.lines().nth(1), stdout.lines().nth(1));
     assert_eq!(again.contains("slowed"), stdout.contains("slowed"));
     assert!(again.contains(by), "{again}");
@@ -285,8 +281,7 @@ fn a_slow_tuning_is_improved_and_the_file_is_one_that_tuning_takes() {
     let Some(output) = measured(&folder, line, "tiny argmin") else {
         return;
     };
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
+    let [_, stderr] = succeeded(line, &output);
     let file = folder.read("tuned.json");
     let file: Value = serde_json::from_slice(&file).unwrap();
     for words in ["device", "backend", "driver", "date"] {
@@ -308,10 +303,7 @@ fn a_slow_tuning_is_improved_and_the_file_is_one_that_tuning_takes() {
         file["tuning"]["submit_bytes"].as_u64().map(|n| n > 0),
         Some(true)
     );
-    let line = "plan --tuning tuned.json argmin --shape 8,1000 --dtype float32 --axis 1";
-    let output = folder.run(line);
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
+    folder.done("plan --tuning tuned.json argmin --shape 8,1000 --dtype float32 --axis 1");
 }
 
 #[test]
@@ -337,8 +329,7 @@ fn growth_is_fitted_in_the_record() {
     let Some(output) = measured(&folder, line, "2^1") else {
         return;
     };
-    let stdout = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    let [stdout, _] = succeeded(line, &output);
     assert!(stdout.contains("cost growth") && stdout.contains("farthest from this line"));
     assert!(stdout.lines().all(|line| line.len() <= 100), "{stdout}");
     let rows = rows(&folder);
@@ -402,8 +393,7 @@ fn edges_are_those_of_the_device() {
     let Some(output) = measured(&folder, line, &edge) else {
         return;
     };
-    let stdout = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    let [stdout, _] = succeeded(line, &output);
     assert!(stdout.contains("edges: time per byte"), "{stdout}");
     let rows = rows(&folder);
     for (three, op) in rows.chunks(3).zip(["argmin", "reduce-min"]) {

@@ -1,6 +1,6 @@
 //! Adapters: how they are listed, that each agrees with the CPU, and what happens without one.
 
-use super::{Folder, adapters, floats, text};
+use super::{Folder, adapters, floats, succeeded, text};
 
 #[test]
 fn devices_tell_what_a_bug_report_needs() {
@@ -32,12 +32,9 @@ fn without_an_adapter_auto_falls_back_to_the_cpu_and_says_so() {
             .output()
             .unwrap()
     };
-    let output = run("argmin in.npy");
-    let stderr = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert_eq!(text(&output.stdout), "[1]\n");
-    let first = stderr.lines().next().unwrap();
-    assert!(first.starts_with("device: cpu reference (no"), "{stderr}");
+    let [stdout, stderr] = succeeded("argmin", &run("argmin in.npy"));
+    assert_eq!(stdout, "[1]\n");
+    assert!(stderr.starts_with("device: cpu reference (no"), "{stderr}");
 
     assert!(run("argmin in.npy --quiet").stderr.is_empty());
     assert_eq!(run("argmin in.npy --check").status.code(), Some(2));
@@ -123,10 +120,8 @@ fn an_adapter_that_fails_its_test_is_passed_over_in_one_line() {
         assert!(!requires("gl"), "OpenGL is required");
         return;
     }
-    let output = run("noop,gl");
-    let stderr = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert_eq!(text(&output.stdout), "[1]\n");
+    let [stdout, stderr] = succeeded("argmin", &run("noop,gl"));
+    assert_eq!(stdout, "[1]\n");
     let first = stderr.lines().next().unwrap();
     let words = " (gl), passed over: noop wgpu backend (noop): the self-test failed on noop";
     assert!(
@@ -142,8 +137,7 @@ fn the_process_ends_well_on_every_adapter() {
     folder.write("a.npy", &floats("(2,)", &[2.0, 1.0]));
     for adapter in adapters(&folder) {
         for _ in 0..15 {
-            let output = folder.run(&format!("argmin a.npy --quiet --device {adapter}"));
-            assert_eq!(output.status.code(), Some(0), "{adapter}: {output:?}");
+            folder.done(&format!("argmin a.npy --quiet --device {adapter}"));
         }
     }
 }
@@ -163,14 +157,9 @@ fn every_adapter_gives_what_the_cpu_gives() {
             "min in.npy in.npy",
         ] {
             let expected = folder.cpu(line);
-            let output = folder.run(&format!("{line} --check --device {adapter}"));
-            let stderr = text(&output.stderr);
-            assert_eq!(
-                output.status.code(),
-                Some(0),
-                "{line} on {adapter}: {stderr}"
-            );
-            assert_eq!(text(&output.stdout), expected, "{line} on {adapter}");
+            let line = format!("{line} --check --device {adapter}");
+            let [stdout, stderr] = folder.done(&line);
+            assert_eq!(stdout, expected, "{line}");
             let mut lines = stderr.lines();
             assert!(lines.next().unwrap().starts_with("device: "), "{stderr}");
             let plan = lines.next().unwrap();

@@ -91,8 +91,7 @@ fn shells_and_man_are_told_of_every_command() {
 fn help_and_version_succeed() {
     let folder = Folder::new();
     for line in ["--help", "argmin --help", "--version", "help plan"] {
-        let output = folder.run(line);
-        assert_eq!(output.status.code(), Some(0), "{line}");
-        assert!(text(&output.stdout).contains("wgreduce"), "{line}");
+        let [stdout, _] = folder.done(line);
+        assert!(stdout.contains("wgreduce"), "{line}");
     }
 }

@@ -68,14 +68,19 @@ impl Folder {
 
     /// Runs on the CPU reference, expects success, and returns what was printed.
     fn cpu(&self, line: &str) -> String {
-        let output = self.run(&format!("{line} --device cpu"));
-        assert_eq!(
-            output.status.code(),
-            Some(0),
-            "{line}: {}",
-            text(&output.stderr)
-        );
-        text(&output.stdout)
+        let [stdout, _] = self.done(&format!("{line} --device cpu"));
+        stdout
+    }
+
+    /// Runs, expects success, and returns what was printed on stdout and on stderr.
+    fn done(&self, line: &str) -> [String; 2] {
+        succeeded(line, &self.run(line))
+    }
+
+    /// Runs, expects success, and returns what was printed on stderr.
+    fn told(&self, line: &str) -> String {
+        let [_, stderr] = self.done(line);
+        stderr
     }
 
     /// Runs and expects exit code 2, nothing on stdout, and an error in the first line, which it returns.
@@ -106,6 +111,13 @@ fn rows(table: &str) -> impl Iterator<Item = (&str, &str)> {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// What a line that must have succeeded printed on stdout and on stderr.
+fn succeeded(line: &str, output: &Output) -> [String; 2] {
+    let printed = [&output.stdout, &output.stderr].map(|bytes| text(bytes));
+    assert_eq!(output.status.code(), Some(0), "{line}: {printed:?}");
+    printed
 }
 
 /// An .npy file, written without the code under test.
@@ -144,9 +156,8 @@ fn parts(file: &[u8]) -> (String, Vec<u8>) {
 
 /// The indices in `devices` of the adapters that can be used.
 fn adapters(folder: &Folder) -> Vec<String> {
-    let list = folder.run("devices --json");
-    assert_eq!(list.status.code(), Some(0), "{}", text(&list.stderr));
-    let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    let [list, _] = folder.done("devices --json");
+    let list: serde_json::Value = serde_json::from_str(&list).unwrap();
     let list = list.as_array().unwrap();
     let required = std::env::var_os("WGREDUCE_REQUIRE_ADAPTER").is_some();
     assert!(!required || !list.is_empty(), "an adapter is required");

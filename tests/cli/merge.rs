@@ -14,14 +14,6 @@ fn tensor(dtype: DType, descr: &str, fortran: bool, shape: &str, n: u64) -> Vec<
     npy(descr, fortran, shape, &mixed(dtype, n, n))
 }
 
-/// Runs a line and expects success.
-pub fn done(folder: &Folder, line: &str) -> String {
-    let output = folder.run(line);
-    let stderr = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{line}: {stderr}");
-    stderr
-}
-
 pub fn part(i: usize) -> String {
     format!("p{i}.part")
 }
@@ -37,7 +29,7 @@ fn sealed(mut part: Vec<u8>) -> Vec<u8> {
 /// The result of a line, and the values of index operators.
 fn results(folder: &Folder, line: &str, values: bool) -> Vec<Vec<u8>> {
     let values = if values { " --values values.npy" } else { "" };
-    done(folder, &format!("{line} -o out.npy{values}"));
+    folder.done(&format!("{line} -o out.npy{values}"));
     let names = ["out.npy", "values.npy"];
     let names = &names[..if values.is_empty() { 1 } else { 2 }];
     names.iter().map(|name| folder.read(name)).collect()
@@ -46,7 +38,7 @@ fn results(folder: &Folder, line: &str, values: bool) -> Vec<Vec<u8>> {
 /// Makes `of` parts, named by their numbers, and returns what was told.
 pub fn cut(folder: &Folder, line: &str, name: &str, of: usize) -> Vec<String> {
     let part = |i| format!("{line} --part {i}/{of} -o {name}{i}.part");
-    (0..of).map(|i| done(folder, &part(i))).collect()
+    (0..of).map(|i| folder.told(&part(i))).collect()
 }
 
 /// Checks that `of` parts give the result of one process on the CPU, and returns what was told of the parts.
@@ -58,7 +50,7 @@ fn same_in(folder: &Folder, of: usize, line: &str, options: &str) -> Vec<String>
     let flat = results(folder, &format!("merge {}", parts.join(" ")), values);
     assert!(flat == expected, "{line} {options}");
     let most = parts[..of - 1].join(" ");
-    done(folder, &format!("merge {most} -o rest.part"));
+    folder.done(&format!("merge {most} -o rest.part"));
     let tree = results(folder, "merge rest.part p0.part", values);
     assert!(tree == expected, "{line} {options}, merged as a tree");
     told
@@ -70,10 +62,7 @@ fn same_by_parts(folder: &Folder, line: &str, devices: &[String], bits: &mut Bit
     let expected = results(folder, &format!("{line} --device cpu"), values);
     for (i, device) in (0..PARTS).zip(devices.iter().cycle()) {
         let part = part(i);
-        done(
-            folder,
-            &format!("{line} --part {i}/{PARTS} -o {part} {device}"),
-        );
+        folder.done(&format!("{line} --part {i}/{PARTS} -o {part} {device}"));
     }
     let mut all: Vec<String> = (0..PARTS).map(part).collect();
     for order in 0..3 {
@@ -86,14 +75,11 @@ fn same_by_parts(folder: &Folder, line: &str, devices: &[String], bits: &mut Bit
         // Groups of parts are merged, and then their results.
         let halves = all.chunks(3).enumerate().map(|(i, parts)| {
             let half = format!("half{i}.part");
-            done(folder, &format!("merge {} -o {half}", parts.join(" ")));
+            folder.done(&format!("merge {} -o {half}", parts.join(" ")));
             half
         });
         let halves: Vec<String> = halves.collect();
-        done(
-            folder,
-            &format!("merge {} -o most.part", halves[1..].join(" ")),
-        );
+        folder.done(&format!("merge {} -o most.part", halves[1..].join(" ")));
         let tree = results(folder, &format!("merge most.part {}", halves[0]), values);
         assert!(tree == expected, "{line}, merged as a tree");
     }
@@ -174,30 +160,24 @@ fn a_part_tells_what_it_reads_and_is_checked() {
         "b.npy",
         &tensor(DType::U8, "'|u1'", false, "(3, 5, 60)", 900),
     );
-    let told = done(&folder, "argmin a.npy --part 3/16 -o p.part --device cpu");
+    let told = folder.told("argmin a.npy --part 3/16 -o p.part --device cpu");
     let words = "\npart: 3/16, 8 to 10 of 40 along axis 0, together in the file\n";
     assert!(told.contains(words), "{told}");
-    let told = done(
-        &folder,
-        "reduce-max b.npy --part 15/16 -o p.part --device cpu",
-    );
+    let told = folder.told("reduce-max b.npy --part 15/16 -o p.part --device cpu");
     let words =
         "part: 15/16, 57 to 60 of 60 along axis 2, each input in up to 15 places of its file";
     assert!(told.contains(words), "{told}");
     for device in adapters(&folder) {
         for axis in [0, 1] {
             let line = format!("argmin a.npy --axis {axis} --part 2/3 -o p.part");
-            let told = done(&folder, &format!("{line} --check --device {device}"));
+            let told = folder.told(&format!("{line} --check --device {device}"));
             assert!(
                 told.contains("\ncheck: equal to the CPU reference"),
                 "{told}"
             );
         }
     }
-    let quiet = done(
-        &folder,
-        "argmin a.npy --part 0/1 -o p.part --device cpu --quiet",
-    );
+    let quiet = folder.told("argmin a.npy --part 0/1 -o p.part --device cpu --quiet");
     assert_eq!(quiet, "");
 }
 
@@ -332,9 +312,9 @@ fn what_makes_no_whole_is_refused_by_name() {
         argmin a.npy --keepdims false --part 1/4 | flat
     ";
     for (line, name) in rows(others) {
-        done(&folder, &format!("{line} -o {name}.part --device cpu"));
+        folder.done(&format!("{line} -o {name}.part --device cpu"));
     }
-    done(&folder, "merge p1.part p2.part -o middle.part");
+    folder.done("merge p1.part p2.part -o middle.part");
     let whole = folder.read("p1.part");
     folder.write("short.part", &whole[..whole.len() - 1]);
     folder.write("head.part", &whole[..30]);
@@ -492,7 +472,7 @@ fn parts_of_different_data_are_refused_by_name() {
         // The same numbers in another file, of another byte order, are the same data.
         let merged = results(&folder, "merge p0.part c1.part p2.part", false);
         assert!(merged == expected, "{line}");
-        done(&folder, "merge p0.part c2.part -o most.part");
+        folder.done("merge p0.part c2.part -o most.part");
         let before = folder.names();
         for (parts, named) in [
             ("p0.part q1.part p2.part", ["q1.part", "p0.part"]),
@@ -525,7 +505,7 @@ fn a_part_that_is_killed_leaves_nothing() {
     let line =
         |axis| format!("argmin a.npy --axis {axis} --part 0/2 -o p.part --device cpu --quiet");
     let whole = [0, 1].map(|axis| {
-        done(&folder, &line(axis));
+        folder.done(&line(axis));
         let bytes = folder.read("p.part");
         fs::remove_file(folder.path("p.part")).unwrap();
         bytes
@@ -553,7 +533,7 @@ fn merge_does_not_read_the_input() {
     folder.write("a.npy", &floats("(2, 3)", &[4.0, 1.0, 0.0, 5.0, 1.0, 2.0]));
     cut(&folder, "argmax a.npy --device cpu", "p", 2);
     fs::remove_file(folder.path("a.npy")).unwrap();
-    done(&folder, "merge p0.part p1.part -o out.npy --values v.npy");
+    folder.done("merge p0.part p1.part -o out.npy --values v.npy");
     let (header, data) = parts(&folder.read("out.npy"));
     assert!(
         header.contains("'<i8'") && header.contains("(1, 3)"),
@@ -583,10 +563,10 @@ fn results_and_parts_are_not_taken_for_each_other() {
         "{refused}"
     );
     assert_eq!(folder.names(), ["d.npy"]);
-    let made = done(&folder, "argmin d.npy --part 0/1 -o x.part --device cpu");
+    let made = folder.told("argmin d.npy --part 0/1 -o x.part --device cpu");
     assert!(made.contains("part: 0/1"), "{made}");
     assert_eq!(
-        done(&folder, "merge x.part -o out.npy"),
+        folder.told("merge x.part -o out.npy"),
         "merged: 1 file of 1 part\n"
     );
 }

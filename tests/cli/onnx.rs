@@ -46,10 +46,9 @@ fn onnx_cases_are_counted_and_saved() {
     case(&folder, "cases/smallest", "ArgMin", 1);
     case(&folder, "cases/largest", "ArgMax", 0);
     fs::create_dir_all(folder.path("cases/notes")).unwrap();
-    let output = folder.run("onnx cases --device cpu --save saved");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stdout), "2 passed, 0 failed, 1 skipped\n");
-    assert_eq!(text(&output.stderr), "device: cpu reference\n");
+    let [stdout, stderr] = folder.done("onnx cases --device cpu --save saved");
+    assert_eq!(stdout, "2 passed, 0 failed, 1 skipped\n");
+    assert_eq!(stderr, "device: cpu reference\n");
     let saved = folder.read("saved/smallest/test_data_set_0/output_0.pb");
     let index = 1i64.to_le_bytes();
     assert!(saved.windows(8).any(|w| w == index), "{saved:?}");
@@ -94,10 +93,8 @@ fn onnx_cases_of_other_operators_are_skipped_and_counted() {
     case(&folder, "cases/c", "Abs", 0);
     case(&folder, "cases/d", "Softmax", 0);
     fs::create_dir_all(folder.path("cases/notes")).unwrap();
-    let output = folder.run("onnx cases --device cpu --save saved");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(
-        text(&output.stdout),
+        folder.cpu("onnx cases --save saved"),
         "skipped, as not ours: operator Abs: 1\n\
          skipped, as not ours: operator Softmax: 2\n\
          1 passed, 0 failed, 4 skipped\n"

@@ -130,7 +130,7 @@ fn a_plan_refuses_the_options_that_its_operator_does_not_have() {
         for (option, having) in options {
             let line = format!("plan {op} --shape 3 --dtype int8 --device cpu {option}");
             match having.split(' ').any(|having| having == op) {
-                true => assert_eq!(folder.run(&line).status.code(), Some(0), "{line}"),
+                true => drop(folder.done(&line)),
                 false => {
                     let name = option.split(' ').next().unwrap();
                     let refusal = format!("error: plan {op} has no option {name}");

@@ -53,13 +53,11 @@ fn a_plan_draws_who_reads_what() {
 #[test]
 fn plans_are_made_without_an_adapter() {
     let folder = Folder::new();
-    let line = "plan argmin --shape 64,512,512 --dtype float32 --axis -1 --device cpu";
-    let plan = folder.run(line);
-    assert_eq!(plan.status.code(), Some(0), "{}", text(&plan.stderr));
-    assert!(text(&plan.stdout).contains("ArgMin float32 [64, 512, 512] axes [2]"));
-
-    let json = folder.run(&format!("{line} --json"));
-    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let line = "plan argmin --shape 64,512,512 --dtype float32 --axis -1";
+    let plan = folder.cpu(line);
+    assert!(plan.contains("ArgMin float32 [64, 512, 512] axes [2]"));
+    let json = folder.cpu(&format!("{line} --json"));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["outputs"][0]["shape"], serde_json::json!([64, 512, 1]));
     assert!(!json["passes"].as_array().unwrap().is_empty());
     assert_eq!(json["on_paper"]["bytes_in_flight"], 128);
@@ -73,9 +71,8 @@ fn plans_are_made_without_an_adapter() {
 fn a_plan_is_made_for_a_typical_device_of_a_class() {
     let folder = Folder::new();
     let planned = |line: &str| -> serde_json::Value {
-        let output = folder.run(&format!("plan {line} --json"));
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
+        let [json, _] = folder.done(&format!("plan {line} --json"));
+        serde_json::from_str(&json).unwrap()
     };
     let line = "argmin --shape 4,1073741824 --dtype uint8 --axis 1 --class";
     let passes = |class: &str| {

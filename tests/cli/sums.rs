@@ -1,6 +1,5 @@
 //! The commands for sums, on the CPU.
 
-use super::merge::done;
 use super::{Folder, floats, parts};
 use wgreduce::Element;
 
@@ -72,10 +71,7 @@ fn a_sum_of_a_file_that_is_read_piece_by_piece_is_that_of_the_whole() {
             assert_eq!(whole, pieces, "{op}{axes}");
         }
     }
-    let told = done(
-        &folder,
-        "reduce-sum in.npy --memory 1 --device cpu -o out.npy",
-    );
+    let told = folder.told("reduce-sum in.npy --memory 1 --device cpu -o out.npy");
     assert!(told.starts_with("device: cpu reference"), "{told}");
     assert!(told.contains("piece by piece"), "{told}");
     // Without the two large values, the sum is about 253,000.

@@ -1,6 +1,6 @@
 //! `topk`, on the CPU.
 
-use super::merge::{cut, done, part};
+use super::merge::{cut, part};
 use super::{Folder, floats, parts, text};
 use wgreduce::Element;
 
@@ -60,7 +60,7 @@ fn parts_of_any_length_are_merged_to_the_whole() {
         );
         let names: Vec<String> = (0..of).rev().map(part).collect();
         let names = names.join(" ");
-        done(&folder, &format!("merge {names} -o m.npy --values v.npy"));
+        folder.done(&format!("merge {names} -o m.npy --values v.npy"));
         for (merged, whole) in [("m.npy", "whole.npy"), ("v.npy", "whole_v.npy")] {
             assert_eq!(folder.read(merged), folder.read(whole), "{line}: {merged}");
         }
@@ -69,7 +69,7 @@ fn parts_of_any_length_are_merged_to_the_whole() {
     for line in ["--axis 1 --k 7", "--axis 0 --k 2", "--k 1"] {
         folder.cpu(&format!("topk in.npy {line} -o whole.npy"));
         cut(&folder, &format!("topk in.npy {line} --device cpu"), "p", 2);
-        done(&folder, "merge p0.part p1.part -o alone.npy");
+        folder.done("merge p0.part p1.part -o alone.npy");
         assert_eq!(folder.read("alone.npy"), folder.read("whole.npy"), "{line}");
     }
     folder.cpu("topk in.npy --k 2 --axis 1 --part 0/2 -o a.part");
@@ -92,10 +92,9 @@ fn a_file_read_piece_by_piece_gives_what_the_whole_gives() {
         folder.cpu(&format!(
             "topk in.npy {line} -o whole.npy --values whole_v.npy"
         ));
-        let told = done(
-            &folder,
-            &format!("topk in.npy {line} --memory 1 -o w.npy --values v.npy --device cpu"),
-        );
+        let told = folder.told(&format!(
+            "topk in.npy {line} --memory 1 -o w.npy --values v.npy --device cpu"
+        ));
         assert!(told.contains("piece by piece"), "{told}");
         for (piecewise, whole) in [("w.npy", "whole.npy"), ("v.npy", "whole_v.npy")] {
             assert_eq!(folder.read(piecewise), folder.read(whole), "{line}");
