@@ -14,7 +14,7 @@ fn tensor(dtype: DType, descr: &str, fortran: bool, shape: &str, n: u64) -> Vec<
     npy(descr, fortran, shape, &mixed(dtype, n, n))
 }
 
-pub fn part(i: usize) -> String {
+fn part(i: usize) -> String {
     format!("p{i}.part")
 }
 
@@ -26,7 +26,12 @@ fn sealed(mut part: Vec<u8>) -> Vec<u8> {
     part
 }
 
-/// The result of a line, and the values of index operators.
+/// Whether a line has values beside its result.
+fn has_values(line: &str) -> bool {
+    line.starts_with("arg") || line.starts_with("topk")
+}
+
+/// The result of a line, and its values if it has any.
 fn results(folder: &Folder, line: &str, values: bool) -> Vec<Vec<u8>> {
     let values = if values { " --values values.npy" } else { "" };
     folder.done(&format!("{line} -o out.npy{values}"));
@@ -42,8 +47,8 @@ pub fn cut(folder: &Folder, line: &str, name: &str, of: usize) -> Vec<String> {
 }
 
 /// Checks that `of` parts give the result of one process on the CPU, and returns what was told of the parts.
-fn same_in(folder: &Folder, of: usize, line: &str, options: &str) -> Vec<String> {
-    let values = line.starts_with("arg");
+pub fn same_in(folder: &Folder, of: usize, line: &str, options: &str) -> Vec<String> {
+    let values = has_values(line);
     let expected = results(folder, &format!("{line} --device cpu"), values);
     let told = cut(folder, &format!("{line} {options}"), "p", of);
     let parts: Vec<String> = (0..of).rev().map(part).collect();
@@ -58,7 +63,7 @@ fn same_in(folder: &Folder, of: usize, line: &str, options: &str) -> Vec<String>
 
 /// Checks that parts made by several devices, merged flat and as a tree, give the result of one process.
 fn same_by_parts(folder: &Folder, line: &str, devices: &[String], bits: &mut Bits) {
-    let values = line.starts_with("arg");
+    let values = has_values(line);
     let expected = results(folder, &format!("{line} --device cpu"), values);
     for (i, device) in (0..PARTS).zip(devices.iter().cycle()) {
         let part = part(i);

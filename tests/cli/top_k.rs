@@ -1,6 +1,7 @@
 //! `topk`, on the CPU.
 
-use super::merge::{cut, part};
+use super::merge::{cut, same_in};
+use super::streams::same_by_pieces;
 use super::{Folder, floats, parts, text};
 use wgreduce::Element;
 
@@ -49,21 +50,7 @@ fn parts_of_any_length_are_merged_to_the_whole() {
         ("--axis 0 --k 2", 3),
         ("--k 1", 2),
     ] {
-        folder.cpu(&format!(
-            "topk in.npy {line} -o whole.npy --values whole_v.npy"
-        ));
-        cut(
-            &folder,
-            &format!("topk in.npy {line} --device cpu"),
-            "p",
-            of,
-        );
-        let names: Vec<String> = (0..of).rev().map(part).collect();
-        let names = names.join(" ");
-        folder.done(&format!("merge {names} -o m.npy --values v.npy"));
-        for (merged, whole) in [("m.npy", "whole.npy"), ("v.npy", "whole_v.npy")] {
-            assert_eq!(folder.read(merged), folder.read(whole), "{line}: {merged}");
-        }
+        same_in(&folder, of, &format!("topk in.npy {line}"), "--device cpu");
     }
     // The indices alone, of parts that cut the segments and of others.
     for line in ["--axis 1 --k 7", "--axis 0 --k 2", "--k 1"] {
@@ -89,19 +76,12 @@ fn a_file_read_piece_by_piece_gives_what_the_whole_gives() {
         .collect();
     folder.write("in.npy", &floats("(4, 50000)", &data));
     for line in ["--k 5", "--k 2 --axis 0 --smallest"] {
-        folder.cpu(&format!(
-            "topk in.npy {line} -o whole.npy --values whole_v.npy"
-        ));
-        let told = folder.told(&format!(
-            "topk in.npy {line} --memory 1 -o w.npy --values v.npy --device cpu"
-        ));
-        assert!(told.contains("piece by piece"), "{told}");
-        for (piecewise, whole) in [("w.npy", "whole.npy"), ("v.npy", "whole_v.npy")] {
-            assert_eq!(folder.read(piecewise), folder.read(whole), "{line}");
-        }
+        let line = format!("topk in.npy {line}");
+        let values = format!("{line} --values values.npy");
         // Values that nobody asked for are not kept.
-        folder.cpu(&format!("topk in.npy {line} --memory 1 -o alone.npy"));
-        assert_eq!(folder.read("alone.npy"), folder.read("whole.npy"), "{line}");
+        for line in [line, values] {
+            same_by_pieces(&folder, &line, "--device cpu");
+        }
     }
 }
 
