@@ -108,6 +108,24 @@ fn ends(op: Op, dtype: DType, nan: NanPolicy, row: &[u64]) -> [u64; 2] {
     })
 }
 
+/// A row, its least and its greatest value, and the first and the last index of each.
+type Row<'a> = (&'a [u64], [u64; 2], [[u64; 2]; 2]);
+
+/// Compares the values and the indices of rows, by every operator.
+fn check_rows(dtype: DType, nan: NanPolicy, rows: &[Row<'_>]) {
+    for (row, values, indices) in rows {
+        for op in VALUE_OPS {
+            let value = value(op, dtype, nan, row);
+            let expected = values[usize::from(op.is_max())];
+            assert_eq!(value, expected, "{op} {dtype} {nan:?} {row:x?}");
+        }
+        for (op, expected) in [Op::ArgMin, Op::ArgMax].iter().zip(indices) {
+            let ends = ends(*op, dtype, nan, row);
+            assert_eq!(ends, *expected, "{op} {dtype} {nan:?} {row:x?}");
+        }
+    }
+}
+
 fn each_float(ops: &[Op]) -> impl Iterator<Item = (&'static Float, Op)> {
     FLOATS
         .iter()

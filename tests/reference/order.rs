@@ -1,27 +1,21 @@
 //! Which element wins: zeros, ties, and every type over its full width.
 
-use super::{FLOATS, Float, POLICIES, VALUE_OPS, each_float, ends, limits, problem_of, run, value};
+use super::{
+    FLOATS, Float, POLICIES, check_rows, each_float, ends, limits, problem_of, run, value,
+};
 use wgreduce::{DType, NanPolicy, Op, Problem};
 
 #[test]
-fn negative_zero_is_below_positive_zero_in_values() {
-    for (float, op) in each_float(&VALUE_OPS) {
-        let expected = if op.is_max() { 0 } else { float.sign };
-        for set in [&[0, float.sign][..], &[float.sign, 0], &[0, float.sign, 0]] {
-            for policy in POLICIES {
-                let value = value(op, float.dtype, policy, set);
-                assert_eq!(value, expected, "{op} {} {set:x?}", float.dtype);
-            }
-        }
-    }
-}
-
-#[test]
-fn zeros_of_both_signs_tie_for_the_index() {
-    for (float, op) in each_float(&[Op::ArgMin, Op::ArgMax]) {
-        for row in [[0, float.sign, 0], [float.sign, 0, float.sign]] {
-            let ends = ends(op, float.dtype, NanPolicy::Propagate, &row);
-            assert_eq!(ends, [0, 2], "{op} {} {row:x?}", float.dtype);
+fn negative_zero_is_below_positive_zero_in_values_and_ties_for_the_index() {
+    for &Float { dtype, sign, .. } in &FLOATS {
+        for policy in POLICIES {
+            let rows = [
+                (&[0, sign][..], [sign, 0], [[0, 1]; 2]),
+                (&[sign, 0], [sign, 0], [[0, 1]; 2]),
+                (&[0, sign, 0], [sign, 0], [[0, 2]; 2]),
+                (&[sign, 0, sign], [sign, 0], [[0, 2]; 2]),
+            ];
+            check_rows(dtype, policy, &rows);
         }
     }
 }

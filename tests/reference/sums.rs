@@ -283,90 +283,58 @@ fn ones_beyond_what_the_type_counts_are_counted() {
     }
 }
 
-// S2: NaN.
+// S2 to S4, S8: NaN, infinities, zeros, nothing.
 
 #[test]
-fn a_nan_anywhere_is_the_canonical_nan() {
-    for float in &FLOATS {
-        for nan in float.nans() {
-            for at in 0..3 {
-                let mut row = [float.one, float.inf, 0];
-                row[at] = nan;
-                assert_eq!(all(float.dtype, Propagate, &row), [float.nan; 5]);
-            }
-            assert_eq!(all(float.dtype, Propagate, &[nan]), [float.nan; 5]);
-        }
-    }
-}
-
-#[test]
-fn ignored_nans_are_neither_summed_nor_counted() {
-    for float in &FLOATS {
-        let dtype = float.dtype;
-        let [a, b] = [-3.0, 4.0].map(|x| bits(dtype, x));
-        let without = all(dtype, Ignore, &[a, b]);
-        assert_eq!(without, all(dtype, Propagate, &[a, b]));
-        for nan in float.nans() {
-            for row in [[nan, a, b], [a, nan, b], [a, b, nan]] {
-                assert_eq!(all(dtype, Ignore, &row), without, "{dtype}");
-            }
-            // No element is left.
-            let expected = [0, float.nan, 0, 0, 0];
-            assert_eq!(all(dtype, Ignore, &[nan, nan]), expected, "{dtype}");
-        }
-    }
-}
-
-// S3: infinities.
-
-#[test]
-fn infinities_of_one_sign_win_and_of_both_are_no_number() {
-    for &Float {
-        dtype,
-        sign,
-        inf,
-        one,
-        nan,
-        ..
-    } in &FLOATS
-    {
-        for policy in POLICIES {
-            let positive = [inf; 5];
-            assert_eq!(all(dtype, policy, &[one, inf]), positive);
-            assert_eq!(all(dtype, policy, &[inf, sign | one, inf]), positive);
-            let minus = [sign | inf, sign | inf, inf, inf, inf];
-            assert_eq!(all(dtype, policy, &[sign | inf, one]), minus);
-            let both = [nan, nan, inf, inf, inf];
-            assert_eq!(all(dtype, policy, &[inf, one, sign | inf]), both);
-        }
-    }
-}
-
-// S4: zeros.
-
-#[test]
-fn a_sum_is_minus_zero_only_of_minus_zeros() {
+fn sums_of_special_numbers() {
     for float in &FLOATS {
         let &Float {
             dtype,
             sign,
+            inf,
             one,
             nan,
-            ..
         } = float;
-        let plus = [0; 5];
-        let minus = [sign, sign, 0, 0, 0];
+        let check = |policy, rows: &[(&[u64], [u64; 5])]| {
+            for (row, expected) in rows {
+                assert_eq!(all(dtype, policy, row), *expected, "{dtype} {row:x?}");
+            }
+        };
+        let (none, minus) = ([0, nan, 0, 0, 0], [sign, sign, 0, 0, 0]);
         for policy in POLICIES {
-            assert_eq!(all(dtype, policy, &[sign]), minus);
-            assert_eq!(all(dtype, policy, &[sign; 9]), minus);
-            assert_eq!(all(dtype, policy, &[0, 0]), plus);
-            assert_eq!(all(dtype, policy, &[sign, 0, sign]), plus);
+            let rows = [
+                (&[][..], none),
+                (&[one, inf], [inf; 5]),
+                (&[inf, sign | one, inf], [inf; 5]),
+                (&[sign | inf, one], [sign | inf, sign | inf, inf, inf, inf]),
+                (&[inf, one, sign | inf], [nan, nan, inf, inf, inf]),
+                // A sum is -0 only of -0.
+                (&[sign], minus),
+                (&[sign; 9], minus),
+                (&[0, 0], [0; 5]),
+                (&[sign, 0, sign], [0; 5]),
+            ];
+            check(policy, &rows);
             for op in [ReduceSum, ReduceMean] {
                 assert_eq!(of(op, dtype, policy, &[sign | one, one]), 0);
                 assert_eq!(of(op, dtype, policy, &[sign, one, sign | one, sign]), 0);
             }
         }
-        assert_eq!(all(dtype, Ignore, &[nan, sign, nan]), minus);
+        let [a, b] = [-3.0, 4.0].map(|x| bits(dtype, x));
+        let without = [1.0, 0.5, 7.0, 5.0, 25.0].map(|x| bits(dtype, x));
+        for x in float.nans() {
+            let anywhere = [&[x, inf, 0][..], &[one, x, 0], &[one, inf, x], &[x]];
+            check(Propagate, &anywhere.map(|row| (row, [nan; 5])));
+            // Ignored NaNs are neither summed nor counted.
+            let rows = [
+                (&[x, a, b][..], without),
+                (&[a, x, b], without),
+                (&[a, b, x], without),
+                (&[x, x], none),
+                (&[x, sign, x], minus),
+            ];
+            check(Ignore, &rows);
+        }
         // A result that is not zero keeps its sign when it is rounded to zero.
         assert_eq!(of(ReduceMean, dtype, Propagate, &[sign | 1, 0, 0]), sign);
         assert_eq!(of(ReduceMean, dtype, Propagate, &[1, sign, sign]), 0);
@@ -451,12 +419,7 @@ fn integer_norms_are_floors_and_saturate() {
 // S8: nothing to reduce.
 
 #[test]
-fn of_nothing_the_sums_are_zero_and_the_mean_is_none() {
-    for float in &FLOATS {
-        for policy in POLICIES {
-            assert_eq!(all(float.dtype, policy, &[]), [0, float.nan, 0, 0, 0]);
-        }
-    }
+fn of_no_integers_the_sums_are_zero_and_the_mean_is_none() {
     for dtype in INTEGERS {
         for op in Op::SUMS.into_iter().filter(|&op| op != ReduceMean) {
             let problem = problem_of(op, dtype, &[2, 0, 2], &[1]);
