@@ -294,21 +294,25 @@ fn an_axis_out_of_range_is_named_as_it_was_written() {
     ] {
         for &axis in axes {
             let expected = Err(ProblemError::AxisOutOfRange { axis, rank });
-            for op in ARGS.into_iter().chain(REDUCES) {
+            for op in Op::ALL.into_iter().filter(|op| !op.is_elementwise()) {
                 let refused = problem_of(op, DType::F32, &vec![2; rank], &[axis]);
-                assert_eq!(refused, expected);
+                assert_eq!(refused, expected, "{op}");
             }
         }
     }
     // Only the index operators accept an axis of a scalar.
-    let expected = Err(ProblemError::AxisOutOfRange { axis: 0, rank: 0 });
-    assert_eq!(Problem::reduce_min(DType::F32, &[], &[0]), expected);
-    assert!(Problem::arg_min(DType::F32, &[], 0).is_ok());
+    let expected = ProblemError::AxisOutOfRange { axis: 0, rank: 0 };
+    for op in Op::ALL.into_iter().filter(|op| !op.is_elementwise()) {
+        let refused = problem_of(op, DType::F32, &[], &[0]).err();
+        let accepts = op.is_index() && op != Op::TopK;
+        assert_eq!(refused, (!accepts).then(|| expected.clone()), "{op}");
+    }
 }
 
 #[test]
 fn two_axes_of_one_dimension_are_refused() {
-    for op in REDUCES {
+    let many = |op: &Op| op.name().starts_with("Reduce");
+    for op in Op::ALL.into_iter().filter(many) {
         for (axes, axis, first) in [(&[1, 1][..], 1, 1), (&[2, 0, -1], -1, 2), (&[-3, 0], 0, -3)] {
             let expected = Err(ProblemError::DuplicateAxis { axis, first });
             assert_eq!(problem_of(op, DType::F32, &[2, 3, 4], axes), expected);
@@ -318,7 +322,8 @@ fn two_axes_of_one_dimension_are_refused() {
 
 #[test]
 fn an_index_over_an_axis_without_elements_is_refused_even_if_the_output_is_empty() {
-    for op in ARGS {
+    let one = |op: &Op| op.is_index() && *op != Op::TopK;
+    for op in Op::ALL.into_iter().filter(one) {
         for (shape, axis) in [
             (vec![0], 0),
             (vec![2, 0], -1),
@@ -499,12 +504,6 @@ fn top_k_is_values_and_indices_of_so_many_elements() {
     assert_eq!(problem.outputs(), expected);
     assert_eq!(problem.k(), Some(4));
     assert!(!problem.gives_smallest() && problem.clone().largest(false).gives_smallest());
-    assert_eq!(problem.to_string(), "TopK float16 [2, 5, 3] axes [1] k 4");
-    let smallest = problem.largest(false);
-    assert_eq!(
-        smallest.to_string(),
-        "TopK float16 [2, 5, 3] axes [1] k 4 smallest"
-    );
     assert_eq!(
         top(&[2, 5, 3], -1, 0).expect("a problem").outputs()[1].shape,
         [2, 5, 0]
@@ -526,13 +525,6 @@ fn top_k_is_values_and_indices_of_so_many_elements() {
         assert_eq!(evaluate(&problem, &[&[0; 20]]), Err(expected.clone()));
         let planned = Plan::new(&problem, &caps);
         assert!(matches!(planned, Err(Error::Problem(e)) if e == expected));
-    }
-    for (shape, axis) in [(&[][..], 0), (&[3], 1), (&[3], -2)] {
-        let rank = shape.len();
-        assert_eq!(
-            top(shape, axis, 0),
-            Err(ProblemError::AxisOutOfRange { axis, rank })
-        );
     }
     assert_eq!(
         Problem::arg_max(DType::F16, &[2], 0)
@@ -610,20 +602,6 @@ fn extremes_are_two_values_and_two_indices_along_one_axis() {
     assert_eq!(types, [DType::F16, DType::F16, DType::U32, DType::U32]);
     assert!(short.outputs().iter().all(|o| o.shape == [3]));
     assert!(problem.clone().select_last_index(true).selects_last_index());
-    assert_eq!(
-        Problem::extremes(DType::F32, &[3, 0], 1),
-        Err(ProblemError::EmptyAxis {
-            op: Op::Extremes,
-            axis: 1,
-            shape: vec![3, 0]
-        })
-    );
-    assert!(Problem::extremes(DType::F32, &[3, 0], 0).is_ok());
-    let beyond = Problem::extremes(DType::F32, &[3], 1);
-    assert_eq!(
-        beyond,
-        Err(ProblemError::AxisOutOfRange { axis: 1, rank: 1 })
-    );
 }
 
 // Views.
@@ -689,89 +667,68 @@ fn a_view_that_reaches_outside_is_refused_with_its_numbers() {
 
 // Text.
 
+fn lines(text: &str) -> Vec<&str> {
+    let lines = text.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
 #[test]
 fn a_problem_reads_as_operator_type_shapes_and_axes() {
-    for (problem, text) in [
-        (
-            Problem::arg_min(DType::F32, &[64, 512, 512], -2),
-            "ArgMin float32 [64, 512, 512] axes [1]",
-        ),
-        (
-            Problem::reduce_max(DType::Bool, &[2, 3], &[]),
-            "ReduceMax bool [2, 3] axes [0, 1]",
-        ),
-        (
-            Problem::min(DType::U8, &[&[3, 1][..], &[]]),
-            "Min uint8 [3, 1] []",
-        ),
-        (
-            Problem::extremes(DType::I8, &[3, 4], 0),
-            "Extremes int8 [3, 4] axes [0]",
-        ),
-        (
-            Problem::arg_max(DType::F16, &[3, 4], 0).map(|p| p.strided(0, &[-1, 3], 2)),
-            "ArgMax float16 [3, 4] by [-1, 3] from 2 axes [0]",
-        ),
-    ] {
-        assert_eq!(problem.unwrap().to_string(), text);
-    }
+    let problems = [
+        Problem::arg_min(DType::F32, &[64, 512, 512], -2),
+        Problem::reduce_max(DType::Bool, &[2, 3], &[]),
+        Problem::min(DType::U8, &[&[3, 1][..], &[]]),
+        Problem::extremes(DType::I8, &[3, 4], 0),
+        Problem::arg_max(DType::F16, &[3, 4], 0).map(|p| p.strided(0, &[-1, 3], 2)),
+        Problem::top_k(DType::F16, &[2, 5, 3], 1, 4),
+        Problem::top_k(DType::F16, &[2, 5, 3], 1, 4).map(|p| p.largest(false)),
+    ];
+    let texts = "
+        ArgMin float32 [64, 512, 512] axes [1]
+        ReduceMax bool [2, 3] axes [0, 1]
+        Min uint8 [3, 1] []
+        Extremes int8 [3, 4] axes [0]
+        ArgMax float16 [3, 4] by [-1, 3] from 2 axes [0]
+        TopK float16 [2, 5, 3] axes [1] k 4
+        TopK float16 [2, 5, 3] axes [1] k 4 smallest
+    ";
+    let problems = problems.map(|problem| problem.unwrap().to_string());
+    assert_eq!(lines(texts), problems);
 }
 
 #[test]
 fn a_refusal_says_what_is_wrong_with_its_numbers() {
-    for (refused, text) in [
-        (
-            Problem::arg_min(DType::F32, &[2, 3], 2),
-            "axis 2 is out of range for rank 2 (legal: -2..=1, the nearest: 1)",
-        ),
-        (
-            Problem::reduce_min(DType::F32, &[], &[0]),
-            "axis 0 is out of range for rank 0 (a scalar has no axis)",
-        ),
-        (
-            Problem::reduce_min(DType::F32, &[2, 3], &[1, -1]),
-            "axis -1 names the same dimension as axis 1: axes must differ",
-        ),
-        (
-            Problem::arg_max(DType::F32, &[2, 0], -1),
-            "ArgMax over axis -1 of shape [2, 0]: the axis has no element to point to",
-        ),
-        (
-            Problem::reduce_min(DType::F64, &[1 << 60], &[]),
-            "a float64 tensor of shape [1152921504606846976] has more than 2^63 - 1 bytes",
-        ),
-        (
-            Problem::arg_min(DType::U8, &[4294967297], 0).map(|p| p.index_type(IndexType::U32)),
-            "an axis of 4294967297 elements needs indices that uint32 cannot hold",
-        ),
-        (
-            Problem::min(DType::F32, &[[2]]).map(|p| p.keepdims(false)),
-            "Min has no option keepdims",
-        ),
-        (
-            Problem::max::<[u64; 1]>(DType::F32, &[]),
-            "Max needs at least one input",
-        ),
-        (
-            Problem::max(DType::F32, &[[2], [3]]),
-            "input 1 of shape [3] does not broadcast with [2] (dimensions must be equal or 1, \
-             aligned at the last)",
-        ),
-        (
-            Problem::min(DType::F32, &[&[3, 4][..], &[4]]).map(|p| p.strided(2, &[1], 0)),
-            "there is no input 2: Min has 2 here",
-        ),
-        (
-            Problem::min(DType::F32, &[&[3, 4][..], &[4]]).map(|p| p.strided(1, &[4, 1], 0)),
-            "input 1 of shape [4] was given 2 strides",
-        ),
-        (
-            Problem::max(DType::I64, &[[2]]).map(|p| p.strided(0, &[-3], 1)),
-            "input 0, shape [2] with strides [-3] from element 1, reaches from element -2 to 1 \
-             where there are 0 to 1152921504606846974",
-        ),
-    ] {
-        let refused = refused.and_then(|p| p.check()).unwrap_err();
-        assert_eq!(refused.to_string(), text);
-    }
+    let pair = Problem::min(DType::F32, &[&[3, 4][..], &[4]]);
+    let refused = [
+        Problem::arg_min(DType::F32, &[2, 3], 2),
+        Problem::reduce_min(DType::F32, &[], &[0]),
+        Problem::reduce_min(DType::F32, &[2, 3], &[1, -1]),
+        Problem::arg_max(DType::F32, &[2, 0], -1),
+        Problem::reduce_min(DType::F64, &[1 << 60], &[]),
+        Problem::arg_min(DType::U8, &[4294967297], 0).map(|p| p.index_type(IndexType::U32)),
+        Problem::min(DType::F32, &[[2]]).map(|p| p.keepdims(false)),
+        Problem::max::<[u64; 1]>(DType::F32, &[]),
+        Problem::max(DType::F32, &[[2], [3]]),
+        pair.clone().map(|p| p.strided(2, &[1], 0)),
+        pair.map(|p| p.strided(1, &[4, 1], 0)),
+        Problem::max(DType::I64, &[[2]]).map(|p| p.strided(0, &[-3], 1)),
+    ];
+    let texts = "
+        axis 2 is out of range for rank 2 (legal: -2..=1, the nearest: 1)
+        axis 0 is out of range for rank 0 (a scalar has no axis)
+        axis -1 names the same dimension as axis 1: axes must differ
+        ArgMax over axis -1 of shape [2, 0]: the axis has no element to point to
+        a float64 tensor of shape [1152921504606846976] has more than 2^63 - 1 bytes
+        an axis of 4294967297 elements needs indices that uint32 cannot hold
+        Min has no option keepdims
+        Max needs at least one input
+        input 1 of shape [3] does not broadcast with [2] \
+        (dimensions must be equal or 1, aligned at the last)
+        there is no input 2: Min has 2 here
+        input 1 of shape [4] was given 2 strides
+        input 0, shape [2] with strides [-3] from element 1, reaches from element -2 to 1 \
+        where there are 0 to 1152921504606846974
+    ";
+    let refused = refused.map(|p| p.and_then(|p| p.check()).unwrap_err().to_string());
+    assert_eq!(lines(texts), refused);
 }
