@@ -186,6 +186,13 @@ pub fn told<T: std::fmt::Debug>(result: Result<T, OnnxError>) -> String {
     result.unwrap_err().to_string()
 }
 
+/// Compares what refusals tell with the lines of a text.
+#[track_caller]
+pub fn assert_told<const N: usize>(told: [String; N], text: &str) {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    assert_eq!(lines.collect::<Vec<_>>(), told);
+}
+
 /// An empty folder for one test, inside the build's folder.
 pub fn folder(name: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
