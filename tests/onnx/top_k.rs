@@ -151,64 +151,49 @@ fn k_is_an_initializer_a_constant_or_an_input() {
 }
 
 #[test]
-fn what_is_wrong_with_k_is_told_with_both_numbers() {
+fn what_does_not_fit_is_told_with_its_numbers() {
     let data = || zeros(F32, &[2, 3]);
-    assert_eq!(
-        told(top_k(11, &[], data(), k(4))),
-        "TopK of opset 11: k is 4, more than the 3 elements of the axis"
-    );
-    assert_eq!(
-        told(top_k(11, &[int("axis", 0)], data(), k(-1))),
-        "TopK of opset 11: k is -1 for an axis of 2 elements, and must be 0 or more"
-    );
-    let least = i64::MIN;
-    assert_eq!(
-        told(top_k(1, &[int("k", least)], data(), k(0))),
-        format!("TopK of opset 1: k is {least} for an axis of 3 elements, and must be 0 or more")
-    );
+    let refused = |attributes: &[_], k| told(top_k(11, attributes, data(), k));
+    let one = zeros(F32, &[3]);
+    let mut proto = one_node(11, "TopK", &[], std::slice::from_ref(&one));
+    let outputs = told(run(&proto, std::slice::from_ref(&one)));
+    let node = &mut proto.graph.as_mut().unwrap().node[0];
+    node.output.push("indices".into());
+    let told = [
+        refused(&[], k(4)),
+        refused(&[int("axis", 0)], k(-1)),
+        told(top_k(1, &[int("k", i64::MIN)], data(), k(0))),
+        refused(&[], tensor(&[2], &[1i64, 1])),
+        refused(&[], tensor(&[1, 1], &[1i64])),
+        refused(&[], tensor(&[1], &[1i32])),
+        refused(&[], tensor::<i64>(&[0], &[])),
+        told(Operator::new("TopK", "", 9, &[])),
+        told(top_k(11, &[], zeros(F32, &[]), k(1))),
+        outputs,
+        told(run(&proto, &[one])),
+    ];
+    let text = "
+        TopK of opset 11: k is 4, more than the 3 elements of the axis
+        TopK of opset 11: k is -1 for an axis of 2 elements, and must be 0 or more
+        TopK of opset 1: k is -9223372036854775808 for an axis of 3 elements, and must be 0 or more
+        TopK of opset 11: K must be one int64 of a known value, not int64 of shape [2]
+        TopK of opset 11: K must be one int64 of a known value, not int64 of shape [1, 1]
+        TopK of opset 11: K must be one int64 of a known value, not int32 of shape [1]
+        TopK of opset 11: K must be one int64 of a known value, not int64 of shape [0]
+        TopK of opset 9: it needs the attribute k
+        TopK of opset 11: it needs an input with at least one dimension
+        TopK of opset 11: it has two outputs, not 1
+        TopK of opset 11: it takes two inputs, not 1
+    ";
+    assert_told(told, text);
     // The axis is checked before k.
     for axis in [2, -3, i64::MAX, i64::MIN] {
         for of in [-1, 1] {
             let out = ProblemError::AxisOutOfRange { axis, rank: 2 };
             assert_eq!(
-                told(top_k(11, &[int("axis", axis)], data(), k(of))),
+                refused(&[int("axis", axis)], k(of)),
                 format!("TopK of opset 11: {out}")
             );
         }
     }
-    for (wrong, form) in [
-        (tensor(&[2], &[1i64, 1]), "int64 of shape [2]"),
-        (tensor(&[1, 1], &[1i64]), "int64 of shape [1, 1]"),
-        (tensor(&[1], &[1i32]), "int32 of shape [1]"),
-        (tensor::<i64>(&[0], &[]), "int64 of shape [0]"),
-    ] {
-        assert_eq!(
-            told(top_k(11, &[], data(), wrong)),
-            format!("TopK of opset 11: K must be one int64 of a known value, not {form}")
-        );
-    }
-    assert_eq!(
-        told(Operator::new("TopK", "", 9, &[])),
-        "TopK of opset 9: it needs the attribute k"
-    );
-    assert_eq!(
-        told(top_k(11, &[], zeros(F32, &[]), k(1))),
-        "TopK of opset 11: it needs an input with at least one dimension"
-    );
-}
-
-#[test]
-fn two_inputs_and_two_outputs_are_wanted() {
-    let data = zeros(F32, &[3]);
-    let mut proto = one_node(11, "TopK", &[], std::slice::from_ref(&data));
-    assert_eq!(
-        told(run(&proto, std::slice::from_ref(&data))),
-        "TopK of opset 11: it has two outputs, not 1"
-    );
-    let node = &mut proto.graph.as_mut().unwrap().node[0];
-    node.output.push("indices".into());
-    assert_eq!(
-        told(run(&proto, &[data])),
-        "TopK of opset 11: it takes two inputs, not 1"
-    );
 }
