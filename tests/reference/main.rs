@@ -54,6 +54,17 @@ impl Float {
     }
 }
 
+const INTEGERS: [DType; 8] = [
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::U8,
+    DType::U16,
+    DType::U32,
+    DType::U64,
+];
+
 const VALUE_OPS: [Op; 4] = [Op::ReduceMin, Op::ReduceMax, Op::Min, Op::Max];
 
 fn to_bytes(dtype: DType, bits: &[u64]) -> Vec<u8> {

@@ -1,9 +1,9 @@
 //! Which element wins: zeros, ties, and every type over its full width.
 
 use super::{
-    FLOATS, Float, POLICIES, check_rows, each_float, ends, limits, problem_of, run, value,
+    FLOATS, Float, INTEGERS, POLICIES, check_rows, each_float, ends, limits, problem_of, run, value,
 };
-use wgreduce::{DType, NanPolicy, Op, Problem};
+use wgreduce::{Class, DType, NanPolicy, Op, Problem};
 
 #[test]
 fn negative_zero_is_below_positive_zero_in_values_and_ties_for_the_index() {
@@ -137,51 +137,23 @@ fn floats_are_ordered_from_infinity_to_infinity_subnormals_included() {
 
 #[test]
 fn integers_are_ordered_over_their_full_width() {
-    assert_ascending(DType::I8, &[0x80, 0x81, 0xff, 0, 1, 0x7f]);
-    assert_ascending(DType::U8, &[0, 1, 0x7f, 0x80, 0xff]);
-    assert_ascending(
-        DType::I16,
-        &[0x8000, 0x80ff, 0xff00, 0xffff, 0, 0xff, 0x100, 0x7fff],
-    );
-    assert_ascending(DType::U16, &[0, 0xff, 0x100, 0x7fff, 0x8000, 0xffff]);
-    // Neighbours that are the same as float32, or that differ only above or below bit 32.
-    let i32s = [
-        0x8000_0000,
-        0x8000_0001,
-        0xffff_ffff,
-        0,
-        0x100_0000,
-        0x100_0001,
-        0x7fff_ffff,
-    ];
-    assert_ascending(DType::I32, &i32s);
-    let u32s = [
-        0,
-        0x100_0000,
-        0x100_0001,
-        0x7fff_ffff,
-        0x8000_0000,
-        0xffff_fffe,
-        0xffff_ffff,
-    ];
-    assert_ascending(DType::U32, &u32s);
-    let low = [0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
-    let high = [
-        1 << 32,
-        1 << 53,
-        (1 << 53) + 1,
-        0x7fff_ffff_0000_0000,
-        i64::MAX as u64,
-    ];
-    let negative = [
-        1 << 63,
-        (1 << 63) + 1,
-        u64::MAX << 32,
-        u64::MAX - 1,
-        u64::MAX,
-    ];
-    assert_ascending(DType::I64, &[&negative[..], &low, &high].concat());
-    assert_ascending(DType::U64, &[&low[..], &high, &negative].concat());
+    for dtype in INTEGERS {
+        let (one, bits) = (1i128, 8 * dtype.size());
+        let (least, most) = match dtype.class() {
+            Class::Signed => (-one << (bits - 1), (one << (bits - 1)) - 1),
+            _ => (0, (one << bits) - 1),
+        };
+        // Around zero, both ends, and what a narrower type or a float would take for another.
+        let powers = [0, 7, 8, 15, 16, 24, 31, 32, 53, 63].map(|power| one << power);
+        let edges = [least, most].into_iter().chain(powers);
+        let near = edges.flat_map(|edge| [edge - 1, edge, edge + 1, -edge - 1, -edge]);
+        let mut all: Vec<i128> = near.filter(|x| (least..=most).contains(x)).collect();
+        all.sort_unstable();
+        all.dedup();
+        let ones = u64::MAX >> (64 - bits);
+        let all: Vec<u64> = all.into_iter().map(|x| x as u64 & ones).collect();
+        assert_ascending(dtype, &all);
+    }
 }
 
 #[test]

@@ -1,22 +1,11 @@
 //! The sums with expected results by hand: at least a row for every rule.
 
-use super::{FLOATS, Float, POLICIES, limits, run};
+use super::{FLOATS, Float, INTEGERS, POLICIES, limits, run};
 use NanPolicy::{Ignore, Propagate};
 use Op::{ReduceL1, ReduceL2, ReduceMean, ReduceSum, ReduceSumSquare};
 use half::{bf16, f16};
 use support::problem_of;
 use wgreduce::{Class, DType, NanPolicy, Op, ProblemError};
-
-const INTEGERS: [DType; 8] = [
-    DType::I8,
-    DType::I16,
-    DType::I32,
-    DType::I64,
-    DType::U8,
-    DType::U16,
-    DType::U32,
-    DType::U64,
-];
 
 /// The result of a row.
 fn of(op: Op, dtype: DType, nan: NanPolicy, row: &[u64]) -> u64 {
