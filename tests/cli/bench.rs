@@ -1,6 +1,6 @@
 //! `wgreduce bench` as its users see it, and the properties of its catalogue.
 
-use super::{Folder, adapters, succeeded, text};
+use super::{Folder, adapters, assert_has, succeeded, text};
 use approx::assert_relative_eq;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -56,16 +56,15 @@ fn what_a_browser_saved_is_drawn_and_compared_without_a_device() {
     // A case whose measurement failed counts as failed.
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let stdout = text(&output.stdout);
-    for words in [
+    let words = [
         "75.5",
         " 75%",
         "1.00x",
         "wrong: tiny reduce-min float32: the device is out of memory",
         "on the CPU: planning 0.10 us",
         "compared: 1 cases, 0 are new; 2 no spread",
-    ] {
-        assert!(stdout.contains(words), "{words}: {stdout}");
-    }
+    ];
+    assert_has(&stdout, &words);
     // Nothing is said of what the file lacks.
     for words in [
         "call to submit",
@@ -77,26 +76,24 @@ fn what_a_browser_saved_is_drawn_and_compared_without_a_device() {
         assert!(!stdout.contains(words), "{words}: {stdout}");
     }
     let html = text(&folder.read("out.html"));
-    for words in [
+    let words = [
         "wgreduce on acme rocket &lt;1&gt; (webgpu)",
         "Drawn from a saved measurement; driver: Browser/1.0.",
         "<svg role=\"img\" aria-label=\"Share",
         "<td>75%</td>",
         "[1048576, 16], axis 1",
-    ] {
-        assert!(html.contains(words), "{words}: {html}");
-    }
+    ];
+    assert_has(&html, &words);
     let picture = text(&folder.read("out.svg"));
-    for words in [
+    let words = [
         "Share of the ceiling that wgreduce ",
         "acme rocket &lt;1&gt; (webgpu), driver Browser/1.0",
         ">\nargmin\n<",
         ">\nreduce-min\n<",
         "75%",
         "D: many rows of sixteen: float32 [1048576, 16], axis 1",
-    ] {
-        assert!(picture.contains(words), "{words}: {picture}");
-    }
+    ];
+    assert_has(&picture, &words);
     let line = "bench --from saved.json --filter argmin";
     let [stdout, _] = succeeded(line, &run(line));
     assert!(!stdout.contains("reduce-min"));
@@ -198,29 +195,26 @@ fn a_case_is_verified_timed_compared_and_written_down() {
     }
 
     let html = text(&folder.read("out.html"));
-    assert!(
-        html.contains("<svg role=\"img\" aria-label=\"Share")
-            && html.contains("tiny argmin float32")
-    );
+    let words = [
+        "<svg role=\"img\" aria-label=\"Share",
+        "tiny argmin float32",
+        "<td>[8, 1000], axis 1</td>",
+        "prefers-color-scheme",
+        "tiny Abacus",
+        "1.00 us (wall)",
+        "<p>Abacus: each time includes reading back.</p>",
+    ];
+    assert_has(&html, &words);
+    assert!(!html.contains("http-equiv") && !html.contains("Liar"));
     let picture = text(&folder.read("out.svg"));
     assert!(picture.starts_with("<svg ") && picture.trim_end().ends_with("</svg>"));
-    assert!(
-        picture.contains("prefers-color-scheme") && picture.contains(">\ntiny\n"),
-        "{picture}"
-    );
-    assert!(html.contains("<td>[8, 1000], axis 1</td>"), "{html}");
-    assert!(html.contains("prefers-color-scheme") && !html.contains("http-equiv"));
-    assert!(html.contains("tiny Abacus") && !html.contains("Liar"));
-    assert!(html.contains("1.00 us (wall)"), "{html}");
-    assert!(html.contains("<p>Abacus: each time includes reading back.</p>"));
+    assert_has(&picture, &["prefers-color-scheme", ">\ntiny\n"]);
     let compared = "compared: 1 cases, 0 are new; 1 no spread";
-    assert!(stdout.contains(compared), "{stdout}");
-    assert!(stdout.contains(" 0.00x "), "{stdout}");
+    assert_has(&stdout, &[compared, " 0.00x "]);
     // A run beside itself.
     let again = folder.run("bench --from out.json --compare out.json");
-    let again = text(&again.stdout);
-    assert!(again.contains("0 are new; 1 within noise"), "{again}");
-    assert!(again.contains("the ceilings varied by 1.00x"), "{again}");
+    let words = ["0 are new; 1 within noise", "the ceilings varied by 1.00x"];
+    assert_has(&text(&again.stdout), &words);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Formats that are read and written: every element type, order and byte order, and the printed text.
 
-use super::{Folder, descr, floats, npy, parts, text};
+use super::{Folder, descr, floats, npy, parts, rows, text};
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
@@ -72,60 +72,32 @@ fn results_are_printed_as_numpy_would() {
         "in.npy",
         &floats("(2, 3)", &[1.0, f32::NAN, -2.5, 3.0, 0.1, -0.0]),
     );
-    assert_eq!(folder.cpu("argmin in.npy --axis 1"), "[[1]\n [2]]\n");
-    assert_eq!(
-        folder.cpu("argmin in.npy --axis -1 --keepdims false"),
-        "[1 2]\n"
-    );
-    assert_eq!(
-        folder.cpu("argmin in.npy --axis -1 --keepdims false --nan ignore"),
-        "[2 2]\n"
-    );
-    assert_eq!(folder.cpu("argmax in.npy"), "[[1 0 1]]\n");
-    assert_eq!(
-        folder.cpu("reduce-max in.npy --axes -1,0 --keepdims false"),
-        "nan\n"
-    );
-    assert_eq!(
-        folder.cpu("reduce-min in.npy --axes 0"),
-        "[[ 1.0  nan -2.5]]\n"
-    );
-    assert_eq!(
-        folder.cpu("reduce-min in.npy --axes=-2"),
-        "[[ 1.0  nan -2.5]]\n"
-    );
-    assert_eq!(
-        folder.cpu("reduce-min --nan ignore --keepdims true in.npy"),
-        "[[-2.5]]\n"
-    );
-
     folder.write("ones.npy", &npy("'|u1'", false, "(1001,)", &[1; 1001]));
-    assert_eq!(folder.cpu("min ones.npy"), "[1 1 1 ... 1 1 1]\n");
-    assert_eq!(
-        folder.cpu("argmin ones.npy --select-last-index"),
-        "[1000]\n"
-    );
     folder.write("empty.npy", &floats("(0, 3)", &[]));
-    assert_eq!(
-        folder.cpu("reduce-max empty.npy --axes 0"),
-        "[[-inf -inf -inf]]\n"
-    );
-    assert_eq!(
-        folder.cpu("reduce-max empty.npy --axes 1"),
-        "[] shape=[0, 1]\n"
-    );
-}
-
-#[test]
-fn elementwise_operators_broadcast_all_their_inputs() {
-    let folder = Folder::new();
     folder.write("a.npy", &floats("(2, 1)", &[1.0, 4.0]));
     folder.write("b.npy", &floats("(3,)", &[2.0, 3.0, 5.0]));
     folder.write("c.npy", &floats("()", &[2.5]));
-    let min = "[[1.0 1.0 1.0]\n [2.0 2.5 2.5]]\n";
-    assert_eq!(folder.cpu("min a.npy b.npy c.npy"), min);
-    let max = "[[2.5 3.0 5.0]\n [4.0 4.0 5.0]]\n";
-    assert_eq!(folder.cpu("max a.npy b.npy c.npy"), max);
+    // A slash is the end of a line.
+    let table = "
+        argmin in.npy --axis 1 | [[1]/ [2]]
+        argmin in.npy --axis -1 --keepdims false | [1 2]
+        argmin in.npy --axis -1 --keepdims false --nan ignore | [2 2]
+        argmax in.npy | [[1 0 1]]
+        reduce-max in.npy --axes -1,0 --keepdims false | nan
+        reduce-min in.npy --axes 0 | [[ 1.0  nan -2.5]]
+        reduce-min in.npy --axes=-2 | [[ 1.0  nan -2.5]]
+        reduce-min --nan ignore --keepdims true in.npy | [[-2.5]]
+        min ones.npy | [1 1 1 ... 1 1 1]
+        argmin ones.npy --select-last-index | [1000]
+        reduce-max empty.npy --axes 0 | [[-inf -inf -inf]]
+        reduce-max empty.npy --axes 1 | [] shape=[0, 1]
+        min a.npy b.npy c.npy | [[1.0 1.0 1.0]/ [2.0 2.5 2.5]]
+        max a.npy b.npy c.npy | [[2.5 3.0 5.0]/ [4.0 4.0 5.0]]
+    ";
+    for (line, printed) in rows(table) {
+        let printed = printed.replace('/', "\n") + "\n";
+        assert_eq!(folder.cpu(line), printed, "{line}");
+    }
 }
 
 #[test]

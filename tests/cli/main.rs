@@ -109,6 +109,14 @@ fn rows(table: &str) -> impl Iterator<Item = (&str, &str)> {
     lines.map(|line| line.split_once(" | ").expect("a bar"))
 }
 
+/// Checks that a text has all of these words.
+#[track_caller]
+fn assert_has(text: &str, all: &[&str]) {
+    for words in all {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
