@@ -471,46 +471,7 @@ fn without_a_reduction_each_element_is_its_own() {
     assert_eq!(run(given, &[&[1, 2, 3]]), [[6]]);
 }
 
-// S10: shapes.
-
-#[test]
-fn sums_go_over_any_axes() {
-    let data: Vec<u64> = (0..24).collect();
-    let sum = |axes: &[i64], keepdims| {
-        let problem =
-            problem_of(ReduceSum, DType::I32, &[2, 3, 4], axes).map(|p| p.keepdims(keepdims));
-        let problem = problem.unwrap();
-        let shape = problem.outputs()[0].shape.clone();
-        (shape, run(Ok(problem), &[&data]).swap_remove(0))
-    };
-    assert_eq!(sum(&[], true), (vec![1, 1, 1], vec![276]));
-    assert_eq!(sum(&[], false), (vec![], vec![276]));
-    let middle = vec![12, 15, 18, 21, 48, 51, 54, 57];
-    assert_eq!(sum(&[1], false), (vec![2, 4], middle.clone()));
-    assert_eq!(sum(&[-2], true), (vec![2, 1, 4], middle));
-    assert_eq!(sum(&[2, 0], false), (vec![3], vec![60, 92, 124]));
-    assert_eq!(sum(&[0, -1], true), (vec![1, 3, 1], vec![60, 92, 124]));
-    // A scalar is its own sum.
-    for op in Op::SUMS {
-        let one = problem_of(op, DType::U8, &[], &[]);
-        assert_eq!(run(one, &[&[1]]), [[1]]);
-    }
-}
-
-#[test]
-fn a_repeated_element_counts_every_time() {
-    let row = |op| {
-        let problem = problem_of(op, DType::I16, &[2, 5], &[1]);
-        run(problem.map(|p| p.strided(0, &[1, 0], 1)), &[&[9, 2, 4]]).swap_remove(0)
-    };
-    assert_eq!(row(ReduceSum), [10, 20]);
-    assert_eq!(row(ReduceMean), [2, 4]);
-    assert_eq!(row(ReduceSumSquare), [20, 80]);
-    // Overlapping rows, backwards.
-    let problem = problem_of(ReduceSum, DType::I16, &[3, 2], &[1]);
-    let problem = problem.map(|p| p.strided(0, &[-1, 1], 2));
-    assert_eq!(run(problem, &[&[1, 10, 100, 1000]]), [[1100, 110, 11]]);
-}
+// S10: bool.
 
 #[test]
 fn truth_values_have_no_sum() {
