@@ -328,48 +328,33 @@ fn what_makes_no_whole_is_refused_by_name() {
     let piece = folder.read("v1.part");
     folder.write("piece.part", &piece[..piece.len() - 1]);
     folder.write("more.part", &[&piece[..], &[0]].concat());
-    for (version, name) in [(1, "older.part"), (3, "newer.part")] {
-        let mut other = whole.clone();
-        other[4] = version;
-        folder.write(name, &sealed(other));
+    for (name, back) in [("damaged.part", 20), ("sum.part", 1)] {
+        let mut damaged = whole.clone();
+        damaged[whole.len() - back] ^= 1;
+        folder.write(name, &damaged);
     }
-    let mut damaged = whole.clone();
-    damaged[whole.len() - 20] ^= 1;
-    folder.write("damaged.part", &damaged);
-    damaged[whole.len() - 20] ^= 1;
-    damaged[whole.len() - 1] ^= 1;
-    folder.write("sum.part", &damaged);
-    // A wrong letter in the header, and a key that no element has.
+    let place = |text: &[u8]| whole.windows(text.len()).position(|w| w == text).unwrap();
+    // A wrong letter in the header.
     let mut other = whole.clone();
-    let at = other.windows(7).position(|w| w == b"float32").unwrap();
-    other[at + 5] = b'9';
+    other[place(b"float32") + 5] = b'9';
     folder.write("header.part", &other);
-    let mut keys = whole.clone();
-    // The checksum is behind.
-    let end = keys.len() - 16;
-    keys[end - 24..end].fill(0xff);
-    folder.write("keys.part", &sealed(keys));
-    let head = |part: &[u8]| 12 + u32::from_le_bytes(part[8..12].try_into().unwrap()) as usize;
-    // An index from another part, and an axis that the shape does not have.
-    let mut index = whole.clone();
-    index[end - 16] ^= 8;
-    folder.write("index.part", &sealed(index));
-    let mut axes = whole.clone();
-    let at = axes.windows(10).position(|w| w == b"\"axes\":[0]").unwrap();
-    axes[at + 8] = b'7';
-    folder.write("axes.part", &sealed(axes));
-    // Results of a kind that is not known, and another number of their bytes.
-    for (name, found, other) in [
-        ("kind.part", "\"partial result\"", "\"partial-result\""),
-        ("bytes.part", "\"bytes\":2", "\"bytes\":9"),
-    ] {
-        let mut places = whole.windows(found.len());
-        let at = places.position(|w| w == found.as_bytes()).unwrap();
-        let mut changed = whole.clone();
-        changed[at..at + found.len()].copy_from_slice(other.as_bytes());
-        folder.write(name, &sealed(changed));
-    }
+    let forge = |name: &str, at: usize, bytes: &[u8]| {
+        let mut part = whole.clone();
+        part[at..at + bytes.len()].copy_from_slice(bytes);
+        folder.write(name, &sealed(part));
+    };
+    forge("older.part", 4, &[1]);
+    forge("newer.part", 4, &[3]);
+    // A key that no element has, and an index from another part. The checksum is behind.
+    let end = whole.len() - 16;
+    forge("keys.part", end - 24, &[0xff; 24]);
+    forge("index.part", end - 16, &[whole[end - 16] ^ 8]);
+    // An axis that the shape does not have, results of a kind that is not known, and another number of their bytes.
+    forge("axes.part", place(b"\"axes\":[0]") + 8, b"7");
+    forge("kind.part", place(b"\"partial result\"") + 8, b"-");
+    forge("bytes.part", place(b"\"bytes\":2") + 8, b"9");
     // The data of another operator's part, under this part's header.
+    let head = |part: &[u8]| 12 + u32::from_le_bytes(part[8..12].try_into().unwrap()) as usize;
     let of_max = folder.read("max.part");
     let mixed = [&whole[..head(&whole)], &of_max[head(&of_max)..]].concat();
     folder.write("mixed.part", &sealed(mixed));
@@ -450,28 +435,17 @@ fn parts_of_different_data_are_refused_by_name() {
     let big: Vec<u8> = values.iter().flat_map(|v| v.to_be_bytes()).collect();
     folder.write("copy.npy", &npy("'>f4'", false, "(6, 4)", &big));
     folder.write("x.npy", &floats("(4,)", &[1.0, 2.0, 3.0, 4.0]));
-    for (line, changed, input) in [
-        ("argmin a.npy", "argmin b.npy", "the input"),
-        (
-            "argmax a.npy --axis 1",
-            "argmax b.npy --axis 1",
-            "the input",
-        ),
-        (
-            "reduce-sum a.npy --axes 0",
-            "reduce-sum b.npy --axes 0",
-            "the input",
-        ),
-        (
-            "reduce-max a.npy --axes 1",
-            "reduce-max b.npy --axes 1",
-            "the input",
-        ),
-        ("min x.npy a.npy", "min x.npy b.npy", "input 2"),
-    ] {
-        let copy = line.replace("a.npy", "copy.npy");
+    let table = "
+        argmin a.npy | the input
+        argmax a.npy --axis 1 | the input
+        reduce-sum a.npy --axes 0 | the input
+        reduce-max a.npy --axes 1 | the input
+        min x.npy a.npy | input 2
+    ";
+    for (line, input) in rows(table) {
+        let [changed, copy] = ["b.npy", "copy.npy"].map(|file| line.replace("a.npy", file));
         let expected = results(&folder, &format!("{line} --device cpu"), false);
-        for (line, name) in [(line, "p"), (changed, "q"), (&copy, "c")] {
+        for (line, name) in [(line, "p"), (&changed, "q"), (&copy, "c")] {
             cut(&folder, &format!("{line} --device cpu"), name, 3);
         }
         // The same numbers in another file, of another byte order, are the same data.
