@@ -13,30 +13,12 @@ fn patterns(dtype: DType) -> Vec<u64> {
         return (0..1 << bits).collect();
     }
     let ones = u64::MAX >> (64 - bits);
-    let seeds: &[u64] = match bits {
-        32 => &[
-            0,
-            1 << 23,
-            0x7f80_0000,
-            0x7fc0_0000,
-            0x3f80_0000,
-            0x7fff_ffff,
-            0x1234_5678,
-        ],
-        _ => &[
-            0,
-            1 << 52,
-            0x7ff0 << 48,
-            0x7ff8 << 48,
-            0x3ff0 << 48,
-            i64::MAX as u64,
-            1 << 32,
-            (1 << 32) - 1,
-            0x0123_4567_89ab_cdef,
-        ],
-    };
+    let float = if bits == 32 { DType::F32 } else { DType::F64 };
+    let (infinity, nan, one) = float_bits(float);
+    let floats = [0, 1 << infinity.trailing_zeros(), infinity, nan, one];
+    let others = [ones >> 1, 1 << 32, (1 << 32) - 1, 0x0123_4567_89ab_cdef];
     let mut all: Vec<u64> = Vec::new();
-    for seed in seeds {
+    for seed in floats.into_iter().chain(others) {
         for step in [0u64, 1, 2, u64::MAX, u64::MAX - 1] {
             let x = seed.wrapping_add(step) & ones;
             all.extend([x, x ^ (1 << (bits - 1)), !x & ones]);

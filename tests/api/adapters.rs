@@ -12,32 +12,17 @@ fn a_device_below_the_floor_is_refused() {
     let (device, queue) = noop(floor.clone());
     assert!(Reducer::new(&device, &queue).is_ok());
     type Lower = fn(&mut wgpu::Limits) -> &mut u32;
+    macro_rules! limit {
+        ($field:ident, $least:literal) => {
+            (stringify!($field), |limits| &mut limits.$field, $least)
+        };
+    }
     let lower: [(&str, Lower, u32); 5] = [
-        (
-            "max_storage_buffers_per_shader_stage",
-            |l| &mut l.max_storage_buffers_per_shader_stage,
-            4,
-        ),
-        (
-            "max_uniform_buffers_per_shader_stage",
-            |l| &mut l.max_uniform_buffers_per_shader_stage,
-            2,
-        ),
-        (
-            "max_bindings_per_bind_group",
-            |l| &mut l.max_bindings_per_bind_group,
-            9,
-        ),
-        (
-            "max_compute_workgroup_storage_size",
-            |l| &mut l.max_compute_workgroup_storage_size,
-            16_352,
-        ),
-        (
-            "max_compute_invocations_per_workgroup",
-            |l| &mut l.max_compute_invocations_per_workgroup,
-            128,
-        ),
+        limit!(max_storage_buffers_per_shader_stage, 4),
+        limit!(max_uniform_buffers_per_shader_stage, 2),
+        limit!(max_bindings_per_bind_group, 9),
+        limit!(max_compute_workgroup_storage_size, 16_352),
+        limit!(max_compute_invocations_per_workgroup, 128),
     ];
     for (name, field, least) in lower {
         let mut limits = floor.clone();
