@@ -357,27 +357,16 @@ fn several_arrays(reducer: &Reducer, whole: &ndarray::Array3<i16>) -> Result<(),
 
     // The array's view replaces a view that was there before.
     let stale = both.clone().strided(0, &[0, 0, 0], 7);
-    assert_eq!(
-        reducer
-            .run_arrays_blocking(&stale, &[turned().into_dyn()])?
-            .bytes(),
-        outputs.bytes()
-    );
     let straight = turned().as_standard_layout().into_owned();
-    assert_eq!(
-        reducer
-            .run_arrays_blocking(&viewed, &[straight.view().into_dyn()])?
-            .bytes(),
-        outputs.bytes()
-    );
     let wide = ndarray::concatenate(ndarray::Axis(2), &[straight.view(), straight.view()])?;
-    let sliced = wide.slice(s![.., .., ..35]);
-    assert_eq!(
-        reducer
-            .run_arrays_blocking(&viewed, &[sliced.into_dyn()])?
-            .bytes(),
-        outputs.bytes()
-    );
+    for (problem, array) in [
+        (&stale, turned()),
+        (&viewed, straight.view()),
+        (&viewed, wide.slice(s![.., .., ..35])),
+    ] {
+        let again = reducer.run_arrays_blocking(problem, &[array.into_dyn()])?;
+        assert_eq!(again.bytes(), outputs.bytes());
+    }
 
     let refused = |result: Result<Outputs, Error>| match result {
         Err(Error::Problem(error)) => Ok(error.to_string()),
