@@ -98,22 +98,20 @@ fn every_truncation_of_a_model_and_of_a_tensor_is_refused_or_run() {
     }
 }
 
+/// Checks that bytes were refused as no message of a kind.
+fn is_no_message<T: std::fmt::Debug>(read: Result<T, OnnxError>, kind: &str) {
+    match read {
+        Err(OnnxError::Protobuf { what, .. }) => assert_eq!(what, kind),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn a_length_beyond_the_file_is_refused_without_being_allocated() {
     // Field 9 (raw_data) and field 4 (float_data) claim 2^40 bytes.
     for tag in [0x4a, 0x22] {
         let bytes = [0x10, 1, tag, 0x80, 0x80, 0x80, 0x80, 0x80, 0x20, 0, 0];
-        let error = Tensor::decode(&bytes).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                OnnxError::Protobuf {
-                    what: "TensorProto",
-                    ..
-                }
-            ),
-            "{error}"
-        );
+        is_no_message(Tensor::decode(&bytes), "TensorProto");
     }
 }
 
@@ -121,10 +119,7 @@ fn a_length_beyond_the_file_is_refused_without_being_allocated() {
 fn deep_nesting_and_unknown_fields_do_not_matter() {
     // Nested groups in an unknown field: the protobuf crate limits their depth.
     let nested = [0xfb, 0x07].repeat(100_000);
-    assert!(matches!(
-        Model::decode(&nested),
-        Err(OnnxError::Protobuf { .. })
-    ));
+    is_no_message(Model::decode(&nested), "ModelProto");
     let x = zeros(DType::F32, &[2]);
     let mut unknown = one_node(13, "Min", &[], std::slice::from_ref(&x)).encode_to_vec();
     unknown.extend([0xfa, 0x07, 3, 1, 2, 3]);
@@ -137,13 +132,7 @@ fn names_that_are_no_text_are_refused() {
     let mut bytes = one_node(13, "Min", &[], &[zeros(DType::F32, &[2])]).encode_to_vec();
     let at = bytes.windows(3).position(|w| w == b"Min").unwrap();
     bytes[at] = 0xff;
-    assert!(matches!(
-        Model::decode(&bytes),
-        Err(OnnxError::Protobuf {
-            what: "ModelProto",
-            ..
-        })
-    ));
+    is_no_message(Model::decode(&bytes), "ModelProto");
 }
 
 #[test]
