@@ -17,10 +17,7 @@ fn every_type_passes_through_unchanged() {
     for dtype in DType::ALL {
         let (descr, name) = (descr(dtype), dtype.name());
         let data = bits(dtype.size() as usize);
-        folder.write(
-            "in.npy",
-            &npy(&format!("'{descr}'"), false, "(2, 3)", &data),
-        );
+        folder.write("in.npy", &npy(&descr, false, "(2, 3)", &data));
         let short = name
             .replace("float", "f")
             .replace("uint", "u")
@@ -44,10 +41,7 @@ fn fortran_order_and_big_endian_are_converted_for_every_type() {
         let at = |row: usize, column: usize| &data[(row * 3 + column) * size..][..size];
         let columns = (0..3).flat_map(|c| (0..2).flat_map(move |r| at(r, c).to_vec()));
         let columns: Vec<u8> = columns.collect();
-        folder.write(
-            "in.npy",
-            &npy(&format!("'{descr}'"), true, "(2, 3)", &columns),
-        );
+        folder.write("in.npy", &npy(&descr, true, "(2, 3)", &columns));
         folder.cpu(&format!("max in.npy -o out.npy --dtype {name}"));
         assert_eq!(parts(&folder.read("out.npy")).1, data, "{name}");
 
@@ -56,10 +50,7 @@ fn fortran_order_and_big_endian_are_converted_for_every_type() {
             .flat_map(|e| e.iter().rev().copied())
             .collect();
         let descr = descr.replace('<', ">");
-        folder.write(
-            "in.npy",
-            &npy(&format!("'{descr}'"), false, "(2, 3)", &swapped),
-        );
+        folder.write("in.npy", &npy(&descr, false, "(2, 3)", &swapped));
         folder.cpu(&format!("max in.npy -o out.npy --dtype {name}"));
         assert_eq!(parts(&folder.read("out.npy")).1, data, "{name} big-endian");
     }
@@ -72,7 +63,7 @@ fn results_are_printed_as_numpy_would() {
         "in.npy",
         &floats("(2, 3)", &[1.0, f32::NAN, -2.5, 3.0, 0.1, -0.0]),
     );
-    folder.write("ones.npy", &npy("'|u1'", false, "(1001,)", &[1; 1001]));
+    folder.write("ones.npy", &npy("|u1", false, "(1001,)", &[1; 1001]));
     folder.write("empty.npy", &floats("(0, 3)", &[]));
     folder.write("a.npy", &floats("(2, 1)", &[1.0, 4.0]));
     folder.write("b.npy", &floats("(3,)", &[2.0, 3.0, 5.0]));
@@ -150,7 +141,7 @@ fn headers_that_numpy_reads_are_read() {
             } else {
                 &data
             };
-            let mut file = npy(&format!("'{descr}'"), false, shape, data);
+            let mut file = npy(descr, false, shape, data);
             file.extend(b"what comes after the array");
             folder.write("in.npy", &file);
             let printed = folder.cpu("min in.npy");
@@ -163,16 +154,13 @@ fn headers_that_numpy_reads_are_read() {
         }
     }
     for descr in ["?", "|b1", "bool"] {
-        folder.write(
-            "in.npy",
-            &npy(&format!("'{descr}'"), false, "(2,)", &[1, 0]),
-        );
+        folder.write("in.npy", &npy(descr, false, "(2,)", &[1, 0]));
         assert_eq!(folder.cpu("min in.npy"), "[ True False]\n");
     }
     let mut pipe = folder.command("reduce-max - --device cpu --quiet");
     pipe.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = pipe.spawn().unwrap();
-    let mut file = npy("'u1'", false, "(3L,)", &[1, 3, 2]);
+    let mut file = npy("u1", false, "(3L,)", &[1, 3, 2]);
     file.extend([9; 9]);
     child.stdin.take().unwrap().write_all(&file).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -183,13 +171,10 @@ fn headers_that_numpy_reads_are_read() {
 fn malformed_files_are_refused_by_name() {
     let folder = Folder::new();
     for (why, file) in [
-        (
-            "truncated",
-            npy("'<f4'", false, "(1099511627776,)", &[0; 64]),
-        ),
+        ("truncated", npy("<f4", false, "(1099511627776,)", &[0; 64])),
         (
             "has a malformed header: the dimension 2 is negative",
-            npy("'<f4'", false, "(-2,)", &[]),
+            npy("<f4", false, "(-2,)", &[]),
         ),
         (".npz", b"PK\x03\x04 an archive, perhaps".to_vec()),
         ("not an .npy", b"1 2 3".to_vec()),

@@ -131,7 +131,7 @@ fn succeeded(line: &str, output: &Output) -> [String; 2] {
 /// An .npy file, written without the code under test.
 fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
     let fortran = if fortran { "True" } else { "False" };
-    let dict = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}");
+    let dict = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}");
     let dict = format!("{dict:<117}\n");
     let mut file = b"\x93NUMPY\x01\x00".to_vec();
     file.extend((dict.len() as u16).to_le_bytes());
@@ -152,7 +152,7 @@ fn descr(dtype: DType) -> String {
 
 fn floats(shape: &str, values: &[f32]) -> Vec<u8> {
     let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-    npy("'<f4'", false, shape, &data)
+    npy("<f4", false, shape, &data)
 }
 
 /// Header text and data of an .npy file, read without the code under test.

@@ -10,8 +10,16 @@ use wgreduce::{DType, Element};
 
 const PARTS: usize = 16;
 
-fn tensor(dtype: DType, descr: &str, fortran: bool, shape: &str, n: u64) -> Vec<u8> {
-    npy(descr, fortran, shape, &mixed(dtype, n, n))
+/// A file in C order.
+fn tensor(dtype: DType, shape: &[u64]) -> Vec<u8> {
+    tensor_by(dtype, &descr(dtype), false, shape)
+}
+
+/// A file of another byte order, or in Fortran order.
+fn tensor_by(dtype: DType, descr: &str, fortran: bool, shape: &[u64]) -> Vec<u8> {
+    let n = shape.iter().product();
+    let sizes: String = shape.iter().map(|size| format!("{size},")).collect();
+    npy(descr, fortran, &format!("({sizes})"), &mixed(dtype, n, n))
 }
 
 fn part(i: usize) -> String {
@@ -93,19 +101,12 @@ fn same_by_parts(folder: &Folder, line: &str, devices: &[String], bits: &mut Bit
 #[test]
 fn sixteen_processes_give_the_bytes_of_one() {
     let folder = Folder::new();
-    folder.write(
-        "a.npy",
-        &tensor(DType::F32, "'<f4'", false, "(40, 7, 9)", 2520),
-    );
-    folder.write(
-        "f.npy",
-        &tensor(DType::F16, "'<f2'", true, "(9, 7, 40)", 2520),
-    );
-    folder.write(
-        "b.npy",
-        &tensor(DType::I64, "'>i8'", false, "(3, 5, 60)", 900),
-    );
-    folder.write("c.npy", &tensor(DType::I64, "'<i8'", false, "(5, 1)", 5));
+    folder.write("a.npy", &tensor(DType::F32, &[40, 7, 9]));
+    let fortran = tensor_by(DType::F16, "<f2", true, &[9, 7, 40]);
+    folder.write("f.npy", &fortran);
+    let big_endian = tensor_by(DType::I64, ">i8", false, &[3, 5, 60]);
+    folder.write("b.npy", &big_endian);
+    folder.write("c.npy", &tensor(DType::I64, &[5, 1]));
     let adapters = adapters(&folder).into_iter();
     let adapters = adapters.map(|i| format!("--device {i}"));
     let devices: Vec<String> = [vec!["--device cpu".into(); 4], adapters.collect()].concat();
@@ -136,10 +137,7 @@ fn sixteen_processes_give_the_bytes_of_one() {
 fn every_type_has_parts() {
     let folder = Folder::new();
     for dtype in DType::ALL {
-        folder.write(
-            "a.npy",
-            &tensor(dtype, &format!("'{}'", descr(dtype)), false, "(9, 50)", 450),
-        );
+        folder.write("a.npy", &tensor(dtype, &[9, 50]));
         let option = match dtype {
             DType::BF16 => " --dtype bfloat16",
             _ => "",
@@ -157,14 +155,8 @@ fn every_type_has_parts() {
 #[test]
 fn a_part_tells_what_it_reads_and_is_checked() {
     let folder = Folder::new();
-    folder.write(
-        "a.npy",
-        &tensor(DType::F32, "'<f4'", false, "(40, 7, 9)", 2520),
-    );
-    folder.write(
-        "b.npy",
-        &tensor(DType::U8, "'|u1'", false, "(3, 5, 60)", 900),
-    );
+    folder.write("a.npy", &tensor(DType::F32, &[40, 7, 9]));
+    folder.write("b.npy", &tensor(DType::U8, &[3, 5, 60]));
     let told = folder.told("argmin a.npy --part 3/16 -o p.part --device cpu");
     let words = "\npart: 3/16, 8 to 10 of 40 along axis 0, together in the file\n";
     assert!(told.contains(words), "{told}");
@@ -190,8 +182,7 @@ fn a_part_tells_what_it_reads_and_is_checked() {
 #[test]
 fn parts_larger_than_memory_are_reduced_piece_by_piece() {
     let folder = Folder::new();
-    let data = tensor(DType::F32, "'<f4'", false, "(400, 500)", 200_000);
-    folder.write("a.npy", &data);
+    folder.write("a.npy", &tensor(DType::F32, &[400, 500]));
     let adapters = adapters(&folder).into_iter();
     let devices = adapters.map(|i| format!("--device {i}"));
     for device in devices.chain(["--device cpu".into()]) {
@@ -203,10 +194,7 @@ fn parts_larger_than_memory_are_reduced_piece_by_piece() {
         }
     }
     // A partial result must fit in memory whole.
-    folder.write(
-        "wide.npy",
-        &npy("'|u1'", false, "(2, 100000)", &[7; 200_000]),
-    );
+    folder.write("wide.npy", &npy("|u1", false, "(2, 100000)", &[7; 200_000]));
     for device in ["cpu", "auto"] {
         let line = format!("argmin wide.npy --part 0/2 -o q.part --memory 1 --device {device}");
         let refused = folder.refused(&line);
@@ -220,9 +208,9 @@ fn parts_larger_than_memory_are_reduced_piece_by_piece() {
 fn an_order_that_makes_no_difference_makes_none() {
     let folder = Folder::new();
     let data = |n| mixed(DType::F32, n, 5);
-    folder.write("f.npy", &npy("'<f4'", true, "(3, 5)", &data(15)));
-    folder.write("row.npy", &npy("'<f4'", false, "(1, 5)", &data(5)));
-    folder.write("column.npy", &npy("'<f4'", true, "(5, 1)", &data(5)));
+    folder.write("f.npy", &npy("<f4", true, "(3, 5)", &data(15)));
+    folder.write("row.npy", &npy("<f4", false, "(1, 5)", &data(5)));
+    folder.write("column.npy", &npy("<f4", true, "(5, 1)", &data(5)));
     for line in [
         "min f.npy row.npy",
         "max row.npy f.npy",
@@ -239,7 +227,7 @@ fn an_order_that_makes_no_difference_makes_none() {
 #[test]
 fn more_parts_than_open_files_are_merged() {
     let folder = Folder::new();
-    folder.write("a.npy", &tensor(DType::U8, "'|u1'", false, "(80, 3)", 240));
+    folder.write("a.npy", &tensor(DType::U8, &[80, 3]));
     let expected = results(&folder, "reduce-max a.npy --axes 1 --device cpu", false);
     cut(&folder, "reduce-max a.npy --axes 1 --device cpu", "p", 80);
     let parts: Vec<String> = (0..80).map(part).collect();
@@ -258,8 +246,7 @@ fn more_parts_than_open_files_are_merged() {
 #[test]
 fn a_part_of_long_rows_is_read_piece_by_piece() {
     let folder = Folder::new();
-    let data = tensor(DType::F64, "'<f8'", false, "(4, 3, 30000)", 360_000);
-    folder.write("a.npy", &data);
+    folder.write("a.npy", &tensor(DType::F64, &[4, 3, 30_000]));
     for line in ["reduce-max a.npy", "reduce-sum a.npy --axes 0,2"] {
         same_in(&folder, 4, line, "--device cpu --memory 1");
     }
@@ -267,7 +254,7 @@ fn a_part_of_long_rows_is_read_piece_by_piece() {
     {
         let row: u64 = 384 << 20;
         let shape = format!("(2, {})", row / 8);
-        folder.write("large.npy", &npy("'<f8'", false, &shape, &[]));
+        folder.write("large.npy", &npy("<f8", false, &shape, &[]));
         let large = File::options().write(true).open(folder.path("large.npy"));
         large.unwrap().set_len(128 + 2 * row).unwrap();
         let line = "reduce-max large.npy --part 1/2 --memory 1 --device cpu -o p.part";
@@ -433,7 +420,7 @@ fn parts_of_different_data_are_refused_by_name() {
     folder.write("a.npy", &floats("(6, 4)", &values));
     folder.write("b.npy", &floats("(6, 4)", &others));
     let big: Vec<u8> = values.iter().flat_map(|v| v.to_be_bytes()).collect();
-    folder.write("copy.npy", &npy("'>f4'", false, "(6, 4)", &big));
+    folder.write("copy.npy", &npy(">f4", false, "(6, 4)", &big));
     folder.write("x.npy", &floats("(4,)", &[1.0, 2.0, 3.0, 4.0]));
     let table = "
         argmin a.npy | the input
@@ -480,7 +467,7 @@ fn parts_of_different_data_are_refused_by_name() {
 fn a_part_that_is_killed_leaves_nothing() {
     let folder = Folder::new();
     let zeros = vec![0; 64 << 20];
-    folder.write("a.npy", &npy("'<f4'", false, "(4096, 4096)", &zeros));
+    folder.write("a.npy", &npy("<f4", false, "(4096, 4096)", &zeros));
     let line =
         |axis| format!("argmin a.npy --axis {axis} --part 0/2 -o p.part --device cpu --quiet");
     let whole = [0, 1].map(|axis| {

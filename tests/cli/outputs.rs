@@ -88,10 +88,7 @@ fn a_full_disk_is_an_error_in_one_line() {
     let text = "error: /dev/full: cannot be written: No space left on device";
     assert!(error.starts_with(text), "{error}");
     // The file is larger than the memory given, so it is streamed.
-    folder.write(
-        "large.npy",
-        &npy("'|u1'", false, "(700000,)", &[1; 700_000]),
-    );
+    folder.write("large.npy", &npy("|u1", false, "(700000,)", &[1; 700_000]));
     super::onnx::case(&folder, "case", "ArgMin", 1);
     for line in [
         "min in.npy --device cpu",
@@ -117,7 +114,7 @@ fn a_full_disk_is_an_error_in_one_line() {
 fn a_device_that_is_full_leaves_the_file_beside_it() {
     let folder = Folder::new();
     folder.write("in.npy", &floats("(2,)", &[1.0, 2.0]));
-    let large = npy("'|u1'", false, "(700000,)", &[1; 700_000]);
+    let large = npy("|u1", false, "(700000,)", &[1; 700_000]);
     folder.write("large.npy", &large);
     folder.write("out.npy", b"precious");
     for line in [
@@ -189,7 +186,7 @@ fn a_file_that_grows_too_large_leaves_what_was_there() {
     let folder = Folder::new();
     folder.write("in.npy", &floats("(3000,)", &[1.0; 3000]));
     // The file is larger than the memory given, so it is streamed.
-    let large = npy("'|u1'", false, "(700000,)", &[1; 700_000]);
+    let large = npy("|u1", false, "(700000,)", &[1; 700_000]);
     folder.write("large.npy", &large);
     folder.write("out.npy", b"precious");
     for line in [

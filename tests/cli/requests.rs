@@ -7,10 +7,10 @@ fn wrong_requests_name_what_is_wrong_with_them() {
     let folder = Folder::new();
     folder.write("f.npy", &floats("(2, 3)", &[0.0; 6]));
     folder.write("four.npy", &floats("(4,)", &[0.0; 4]));
-    folder.write("i.npy", &npy("'<i4'", false, "(2, 3)", &[0; 24]));
+    folder.write("i.npy", &npy("<i4", false, "(2, 3)", &[0; 24]));
     folder.write("empty.npy", &floats("(2, 0)", &[]));
-    folder.write("none.npy", &npy("'<i2'", false, "(2, 0)", &[]));
-    folder.write("bool.npy", &npy("'|b1'", false, "(2,)", &[0, 1]));
+    folder.write("none.npy", &npy("<i2", false, "(2, 0)", &[]));
+    folder.write("bool.npy", &npy("|b1", false, "(2,)", &[0, 1]));
     let table = "
         argmin f.npy --axis 5 | f.npy: axis 5
         argmin f.npy --axis -3 | axis -3
@@ -76,14 +76,8 @@ fn wrong_requests_name_what_is_wrong_with_them() {
 #[test]
 fn a_result_too_large_for_memory_is_refused_instead_of_ending_the_process() {
     let folder = Folder::new();
-    folder.write(
-        "a.npy",
-        &npy("'|u1'", false, "(16777216, 1)", &[0; 1 << 24]),
-    );
-    folder.write(
-        "b.npy",
-        &npy("'|u1'", false, "(1, 16777216)", &[0; 1 << 24]),
-    );
+    folder.write("a.npy", &npy("|u1", false, "(16777216, 1)", &[0; 1 << 24]));
+    folder.write("b.npy", &npy("|u1", false, "(1, 16777216)", &[0; 1 << 24]));
     let line = "min a.npy b.npy --device cpu";
     assert!(
         folder

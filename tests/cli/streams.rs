@@ -13,7 +13,7 @@ fn many(fortran: bool, big_endian: bool, seed: u32) -> Vec<u8> {
         false => value(i).to_le_bytes(),
     };
     let data: Vec<u8> = (0..200_000).flat_map(bytes).collect();
-    let descr = if big_endian { "'>f4'" } else { "'<f4'" };
+    let descr = if big_endian { ">f4" } else { "<f4" };
     npy(descr, fortran, "(400, 500)", &data)
 }
 
@@ -131,7 +131,7 @@ fn columns(header: &str) -> usize {
 fn standard_input_is_read_and_checked_like_a_file() {
     let folder = Folder::new();
     let small = floats("(3,)", &[3.0, 1.0, 2.0]);
-    let large = npy("'|u1'", false, "(700000,)", &[1; 700_000]);
+    let large = npy("|u1", false, "(700000,)", &[1; 700_000]);
     for (memory, whole, printed) in [(WHOLE, small, "[1]\n"), (SMALL, large, "[0]\n")] {
         for (length, code, printed) in [(whole.len(), 0, printed), (whole.len() - 1, 2, "")] {
             let mut command = folder.command(&format!("argmin - {memory} --device cpu"));
