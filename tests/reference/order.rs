@@ -3,7 +3,7 @@
 use super::{
     FLOATS, Float, INTEGERS, POLICIES, check_rows, each_float, ends, limits, problem_of, run, value,
 };
-use wgreduce::{Class, DType, NanPolicy, Op, Problem};
+use wgreduce::{Class, DType, NanPolicy, Op};
 
 #[test]
 fn negative_zero_is_below_positive_zero_in_values_and_ties_for_the_index() {
@@ -64,31 +64,6 @@ fn the_fused_value_is_the_bits_of_the_element_at_the_index() {
             "{op} {}",
             float.dtype
         );
-    }
-    for dtype in DType::ALL {
-        let (lo, hi) = limits(dtype);
-        let problem = Problem::arg_max(dtype, &[2, 3, 2], 1).map(|p| p.with_values(true));
-        let cube = [lo, hi, hi, lo, lo, lo, lo, lo, lo, hi, hi, lo];
-        let expected = [vec![1, 0, 2, 1], vec![hi, hi, hi, hi]];
-        assert_eq!(run(problem, &[&cube]), expected, "{dtype}");
-    }
-}
-
-#[test]
-fn the_fused_value_of_a_bool_is_its_byte() {
-    let problem = Problem::arg_max(DType::Bool, &[4], 0).map(|p| p.with_values(true));
-    assert_eq!(run(problem, &[&[0, 7, 1, 255]]), [[1], [7]]);
-}
-
-#[test]
-fn the_fused_value_of_only_ignored_nan_is_the_nan_at_the_index() {
-    for (float, op) in each_float(&[Op::ArgMin, Op::ArgMax]) {
-        let [_, a, b, _, _] = float.nans();
-        for (last, expected) in [(false, [[0], [a]]), (true, [[1], [b]])] {
-            let problem = problem_of(op, float.dtype, &[2], &[0]).map(|p| p.with_values(true));
-            let problem = problem.map(|p| p.nan(NanPolicy::Ignore).select_last_index(last));
-            assert_eq!(run(problem, &[&[a, b]]), expected);
-        }
     }
 }
 
