@@ -1,6 +1,6 @@
 //! The commands for sums, on the CPU.
 
-use super::{Folder, floats, parts};
+use super::{Folder, floats, parts, rows};
 use wgreduce::Element;
 
 /// The header and the data of an output.
@@ -12,35 +12,26 @@ fn data(folder: &Folder, line: &str) -> (String, Vec<u8>) {
 #[test]
 fn sums_are_exact_and_have_the_type_of_the_input() {
     let folder = Folder::new();
-    let rows = [1e30, 3.0, -1e30, -2.0, 4.0, 4.0];
-    folder.write("in.npy", &floats("(2, 3)", &rows));
-    for (line, shape, expected) in [
-        ("reduce-sum in.npy --axes 1", "(2, 1)", &[3.0, 6.0][..]),
-        (
-            "reduce-sum in.npy --axes -1 --keepdims false",
-            "(2,)",
-            &[3.0, 6.0],
-        ),
-        ("reduce-sum in.npy", "(1, 1)", &[9.0]),
-        (
-            "reduce-mean in.npy --axes 1,0 --keepdims false",
-            "()",
-            &[1.5],
-        ),
-        ("reduce-mean in.npy --axes 1", "(2, 1)", &[1.0, 2.0]),
-        ("reduce-l1 in.npy --axes 1", "(2, 1)", &[2e30, 10.0]),
-        ("reduce-l2 in.npy --axes 1", "(2, 1)", &[1.4142135e30, 6.0]),
-        (
-            "reduce-sum-square in.npy --axes -1",
-            "(2, 1)",
-            &[f32::INFINITY, 36.0],
-        ),
-    ] {
+    let values = [1e30, 3.0, -1e30, -2.0, 4.0, 4.0];
+    folder.write("in.npy", &floats("(2, 3)", &values));
+    let table = "
+        reduce-sum in.npy --axes 1 | (2, 1) of 3 6
+        reduce-sum in.npy --axes -1 --keepdims false | (2,) of 3 6
+        reduce-sum in.npy | (1, 1) of 9
+        reduce-mean in.npy --axes 1,0 --keepdims false | () of 1.5
+        reduce-mean in.npy --axes 1 | (2, 1) of 1 2
+        reduce-l1 in.npy --axes 1 | (2, 1) of 2e30 10
+        reduce-l2 in.npy --axes 1 | (2, 1) of 1.4142135e30 6
+        reduce-sum-square in.npy --axes -1 | (2, 1) of inf 36
+    ";
+    for (line, expected) in rows(table) {
+        let (shape, sums) = expected.split_once(" of ").unwrap();
+        let sums: Vec<f32> = sums.split(' ').map(|sum| sum.parse().unwrap()).collect();
         let (header, bytes) = data(&folder, line);
         assert!(header.contains("'descr': '<f4'"), "{line}: {header}");
         let shape = format!("'shape': {shape}");
         assert!(header.contains(&shape), "{line}: {header}");
-        assert_eq!(bytes, f32::bytes(expected), "{line}");
+        assert_eq!(bytes, f32::bytes(&sums), "{line}");
     }
     assert_eq!(
         folder
