@@ -69,11 +69,17 @@ fn generated_cases_pass_and_are_saved_to_the_last_bit() {
 
 /// Writes a case of ReduceMin over [[5, 1], [2, 4]] with axes as an input; returns its folder.
 fn small(name: &str) -> PathBuf {
-    let inputs = vec![tensor(&[2, 2], &[5f32, 1., 2., 4.]), tensor(&[1], &[1i64])];
+    let data = tensor(&[2, 2], &[5f32, 1., 2., 4.]);
+    reduction(name, "ReduceMin", data, tensor(&[2, 1], &[1f32, 2.]))
+}
+
+/// Writes a case of an operator over axis 1, given as an input.
+fn reduction(name: &str, op: &str, data: Tensor, expected: Tensor) -> PathBuf {
+    let inputs = vec![data, tensor(&[1], &[1i64])];
     let case = Case {
-        model: one_node(18, "ReduceMin", &[], &inputs),
+        model: one_node(18, op, &[], &inputs),
         inputs,
-        expected: vec![tensor(&[2, 1], &[1f32, 2.])],
+        expected: vec![expected],
     };
     let path = folder(name);
     write_case(&path, &case, &mut Bits::new(6));
@@ -106,19 +112,14 @@ fn expect(path: &Path, tensor: &Tensor) {
 #[test]
 fn another_output_fails_with_what_differs() {
     let right = tensor(&[2, 1], &[1f32, 2.]);
+    let element = tensor(&[2, 1], &[1f32, 2.5]);
+    let shape = tensor(&[1, 2], &[1f32, 2.]);
+    let dtype = tensor(&[2, 1], &[1f64, 2.]);
+    let words = "output_0.pb: element [1, 0]: expected 2.5, got 2.0";
     for (expected, words) in [
-        (
-            tensor(&[2, 1], &[1f32, 2.5]),
-            "output_0.pb: element [1, 0]: expected 2.5, got 2.0",
-        ),
-        (
-            tensor(&[1, 2], &[1f32, 2.]),
-            "expected shape [1, 2], got [2, 1]",
-        ),
-        (
-            tensor(&[2, 1], &[1f64, 2.]),
-            "expected element type double, got float",
-        ),
+        (element, words),
+        (shape, "expected shape [1, 2], got [2, 1]"),
+        (dtype, "expected element type double, got float"),
     ] {
         let path = small("other");
         expect(&path, &expected);
@@ -443,14 +444,8 @@ fn only_a_model_with_a_sum_is_compared_by_closeness() {
         ("ReduceMin", 1.0, true),
         ("ReduceMin", 1.0005, false),
     ] {
-        let path = small("close");
-        let inputs = vec![tensor(&[1, 3], &[1f32, 2., 3.]), tensor(&[1], &[1i64])];
-        let case = Case {
-            model: one_node(18, op, &[], &inputs),
-            inputs,
-            expected: vec![tensor(&[1, 1], &[expected])],
-        };
-        write_case(&path, &case, &mut Bits::new(7));
+        let data = tensor(&[1, 3], &[1f32, 2., 3.]);
+        let path = reduction("close", op, data, tensor(&[1, 1], &[expected]));
         match passes {
             true => assert_eq!(passed(&[only(&path)]), 1, "{op} {expected}"),
             false => drop(assert_fails(&path, "output_0.pb: element [0, 0]")),
