@@ -49,13 +49,8 @@ fn a_sum_of_a_file_that_is_read_piece_by_piece_is_that_of_the_whole() {
     values[3] = 3e38;
     values[499_998] = -3e38;
     folder.write("in.npy", &floats("(1000, 500)", &values));
-    for op in [
-        "reduce-sum",
-        "reduce-mean",
-        "reduce-l1",
-        "reduce-l2",
-        "reduce-sum-square",
-    ] {
+    let ops = "reduce-sum reduce-mean reduce-l1 reduce-l2 reduce-sum-square";
+    for op in ops.split(' ') {
         for axes in ["", " --axes 0", " --axes 1"] {
             let whole = data(&folder, &format!("{op} in.npy{axes}"));
             let pieces = data(&folder, &format!("{op} in.npy{axes} --memory 1"));

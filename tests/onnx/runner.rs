@@ -156,12 +156,7 @@ fn a_missing_or_surplus_file_fails() {
     let path = small("missing-data-set");
     fs::remove_dir_all(path.join("test_data_set_0")).unwrap();
     assert_fails(&path, "no test_data_set_");
-    for other in [
-        "output_00.pb",
-        "output_0.pb.bak",
-        "output_.pb",
-        "output_+0.pb",
-    ] {
+    for other in "output_00.pb output_0.pb.bak output_.pb output_+0.pb".split(' ') {
         let path = small("misnamed");
         fs::rename(data_file(&path, "output_0.pb"), data_file(&path, other)).unwrap();
         assert_fails(&path, "output_0.pb is missing");
