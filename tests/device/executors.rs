@@ -6,12 +6,17 @@ use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-use wgreduce::{DType, Error, Polling, Problem, Reducer, Reduction, wgpu};
+use wgreduce::{DType, Error, Polling, Problem, Reducer, Reduction, StreamedReduction, wgpu};
 
 fn reduction(noop: &Noop, polling: Polling, shape: &[u64]) -> Reduction {
     let problem = Problem::arg_max(DType::U8, shape, 1).expect("a problem");
     let reducer = noop.reducer.with_polling(polling);
     reducer.prepare_blocking(&problem).expect("a reduction")
+}
+
+fn streamed(reducer: &Reducer, problem: &Problem, memory: u64) -> StreamedReduction {
+    let stream = reducer.stream_blocking(problem, memory);
+    stream.expect("a stream")
 }
 
 /// Tests that count threads run alone, once the threads of other tests have ended.
@@ -110,9 +115,7 @@ fn streams_and_shards_are_futures_of_any_executor_and_block_none() {
     let noop = Noop::new();
     let problem = Problem::arg_max(DType::U8, &[3, 70_000], 1).expect("a problem");
     let (stream, shard) = (
-        noop.reducer
-            .stream_blocking(&problem, 100_000)
-            .expect("a stream"),
+        streamed(&noop.reducer, &problem, 100_000),
         noop.reducer
             .shard_blocking(&problem, 100_000)
             .expect("a shard"),
@@ -135,9 +138,7 @@ fn streams_and_shards_are_futures_of_any_executor_and_block_none() {
 
     // With the caller's polling, nothing else makes a stream go on.
     let reducer = noop.reducer.with_polling(Polling::Caller);
-    let stream = reducer
-        .stream_blocking(&problem, 100_000)
-        .expect("a stream");
+    let stream = streamed(&reducer, &problem, 100_000);
     let mut future = Box::pin(stream.run(|_, _, _| Ok(()), |_, _, _| Ok(())));
     for _ in 0..100 {
         assert!(poll_once(&mut future).is_pending());
@@ -153,9 +154,7 @@ fn a_stream_is_bounded_in_time_as_a_run_is() {
     let noop = Noop::new();
     let problem = Problem::arg_max(DType::U8, &[3, 70_000], 1).expect("a problem");
     let run = |reducer: &Reducer| {
-        let stream = reducer
-            .stream_blocking(&problem, 100_000)
-            .expect("a stream");
+        let stream = streamed(reducer, &problem, 100_000);
         stream.run_blocking(|_, _, _| Ok(()), |_, _, _| Ok(()))
     };
     match run(&noop.reducer.with_timeout(Duration::ZERO)) {
@@ -242,7 +241,7 @@ fn futures_copy_a_mebibyte_a_poll_and_compile_a_kernel_a_poll() {
     let data = vec![0; 20 << 20];
     let (_, polls) = polls_of(&noop, reduction.run_bytes(&[&data]));
     assert!(polls > 40, "{polls} polls");
-    let stream = reducer.stream_blocking(&copy, 64 << 20).expect("a stream");
+    let stream = streamed(&reducer, &copy, 64 << 20);
     let (_, polls) = polls_of(&noop, stream.run(|_, _, _| Ok(()), |_, _, _| Ok(())));
     assert!(polls > 20, "{polls} polls of a stream");
     // A long row: a pass over slices, and a pass that finishes them.
@@ -267,10 +266,7 @@ fn streams_read_each_byte_once_also_for_indices_with_their_values() {
         problem(&[10, 30_000], 1).strided(0, &[-30_000, -1], 299_999),
     ];
     for problem in problems {
-        let stream = noop
-            .reducer
-            .stream_blocking(&problem, 300_000)
-            .expect("a stream");
+        let stream = streamed(&noop.reducer, &problem, 300_000);
         let (mut read, mut written) = (0, [0; 2]);
         let bring = |_, _, into: &mut [u8]| {
             read += into.len() as u64;
