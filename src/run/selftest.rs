@@ -206,6 +206,10 @@ mod tests {
         is(problem, Class::Float, 4)
     }
 
+    fn is_half_sum(problem: &Problem) -> bool {
+        problem.op().is_sum() && is(problem, Class::Float, 2)
+    }
+
     fn is_i64(problem: &Problem) -> bool {
         is(problem, Class::Signed, 8)
     }
@@ -254,24 +258,12 @@ mod tests {
             on(p, i, p.op().is_sum(), |e, _| lost(e))
         }),
         ("takes subnormal float16 of a sum as 0", |p, i| {
-            let half = p.op().is_sum() && is(p, Class::Float, 2);
-            on(p, i, |e, _| {
-                if half && e & 0x7c00 == 0 {
-                    e & 0x8000
-                } else {
-                    e
-                }
-            })
+            let flushed = |e| if e & 0x7c00 == 0 { e & 0x8000 } else { e };
+            on(p, i, is_half_sum(p), |e, _| flushed(e))
         }),
         ("takes infinite float16 of a sum as numbers", |p, i| {
-            let half = p.op().is_sum() && is(p, Class::Float, 2);
-            on(p, i, |e, _| {
-                if half && e & 0x7fff == 0x7c00 {
-                    e - 1
-                } else {
-                    e
-                }
-            })
+            let finite = |e| if e & 0x7fff == 0x7c00 { e - 1 } else { e };
+            on(p, i, is_half_sum(p), |e, _| finite(e))
         }),
         ("drops what is behind the last whole vec4", |p, i| {
             let kept = |at: usize| at % LEN < LEN - 1;
