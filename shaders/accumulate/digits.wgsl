@@ -15,6 +15,9 @@
 // What happens seldom is short, and a loop: software rasterisers run all of a text at least once, with or without need.
 //# if BY_VEC
 alias Unit = vec4<u32>;
+alias Taken = Keys; // the elements of a unit
+//# else
+alias Taken = Key; // an element
 //# end
 // {COLUMNS} columns are added side by side.
 //# if COLUMNS == 1
@@ -311,34 +314,48 @@ fn near_of(top: u32, o: One, minus: bool, count: u32) -> Total {
     return Total(i32(top) - {W - 1}, o, select(OTHER, MINUS_ZERO, minus), vec2<u32>(count, 0u));
 }
 //# end
-//# if BY_VEC == 0
+//# if BY_FLOATS + (BY_VEC == 0)
 
-fn acc_take(own: Acc, x: Key, at: u32) -> Acc {
+fn acc_take(own: Acc, k: Taken, at: u32) -> Acc {
     var a = own;
-    let digits = digits_of(own, x);
+//# for j in 0..SUMS
+//# if BY_VEC
+    let x{j} = digits_of(own, columns_of(k.p{j}));
+//# else
+    let x{j} = digits_of(own, k);
+//# end
 //# if UNPACKS
-    a.seen |= digits.seen;
+    a.seen |= x{j}.seen;
 //# end
 //# for d in 0..N
-    a.s0_0_{d} += digits.s{d};
+    a.s0_{j}_{d} += x{j}.s{d};
+//# end
 //# end
     return a;
 }
+//# end
 //# if BY_FLOATS
 
-fn acc_take_more(own: Acc, x: Key) -> Acc {
+fn acc_take_more(own: Acc, k: Taken) -> Acc {
 //# if HALF
-    return acc_take(own, x, 0u);
+    return acc_take(own, k, 0u);
 //# else
     var a = own;
-    let digits = digits_of(own, piece_of(own, x));
+//# for j in 0..SUMS
+//# if BY_VEC
+    let x{j} = digits_of(own, piece_of(own, columns_of(k.p{j})));
+//# else
+    let x{j} = digits_of(own, piece_of(own, k));
+//# end
 //# for d in 0..N
-    a.s1_0_{d} += digits.s{d};
+    a.s1_{j}_{d} += x{j}.s{d};
+//# end
 //# end
     return a;
 //# end
 }
 //# end
+//# if BY_VEC == 0
 
 fn one_of(p: Placed) -> One {
     return One(

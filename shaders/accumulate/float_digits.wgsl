@@ -155,35 +155,4 @@ fn digits_of(a: Acc, x: Bits) -> Digits {
         r{N - 1},
     );
 }
-
-//# if BY_VEC
-fn acc_take(own: Acc, k: Keys, at: u32) -> Acc {
-    var a = own;
-//# for j in 0..SUMS
-    let x{j} = digits_of(own, columns_of(k.p{j}));
-//# if UNPACKS
-    a.seen |= x{j}.seen;
-//# end
-//# for d in 0..N
-    a.s0_{j}_{d} += x{j}.s{d};
-//# end
-//# end
-    return a;
-}
-
-fn acc_take_more(own: Acc, k: Keys) -> Acc {
-//# if HALF
-    return acc_take(own, k, 0u);
-//# else
-    var a = own;
-//# for j in 0..SUMS
-    let x{j} = digits_of(own, piece_of(own, columns_of(k.p{j})));
-//# for d in 0..N
-    a.s1_{j}_{d} += x{j}.s{d};
-//# end
-//# end
-    return a;
-//# end
-}
-//# end
 //# end
