@@ -1,34 +1,25 @@
-//# if RECORD
 // A partial result in memory: {RECORD} words, of the key and of the index where one is wanted. Four words hold any key
 // and any index.
-//# if RECORD == 1
-alias Record = u32;
+//# if RECORD == BITS / 64 + 1
+alias Record = Key;
 
 fn record_of(b: Best) -> Record {
-    return pack(b.key).x;
+    return b.key;
 }
 
 fn best_of(r: Record) -> Best {
-    return Best(unpack(vec2<u32>(r, 0u)), vec2<u32>(0u));
+    return Best(r, vec2<u32>(0u));
 }
 //# end
-//# if RECORD == 2
+//# if (RECORD == 2) & (BITS < 64)
 alias Record = vec2<u32>;
 
 fn record_of(b: Best) -> Record {
-//# if BITS == 64
-    return pack(b.key);
-//# else
-    return vec2<u32>(pack(b.key).x, b.index.x);
-//# end
+    return vec2<u32>(b.key, b.index.x);
 }
 
 fn best_of(r: Record) -> Best {
-//# if BITS == 64
-    return Best(unpack(r), vec2<u32>(0u));
-//# else
     return Best(unpack(r), vec2<u32>(r.y, 0u));
-//# end
 }
 //# end
 //# if RECORD == 4
@@ -41,7 +32,6 @@ fn record_of(b: Best) -> Record {
 fn best_of(r: Record) -> Best {
     return Best(unpack(r.xy), r.zw);
 }
-//# end
 //# end
 //# if PARTIAL
 
