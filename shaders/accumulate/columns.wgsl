@@ -21,14 +21,6 @@ fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
 fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
     return plane_canonical(b);
 }
-
-fn bests_key(b: Bests) -> Plane {
-    return b;
-}
-
-fn bests_at(b: Bests) -> Places {
-    return Places(0u);
-}
 //# else
 struct Bests {
     key: Plane, // below 32 bits with the row below it, until acc_placed
@@ -39,13 +31,6 @@ fn bests_none() -> Bests {
     return Bests(Plane(PAD), Places(0u));
 }
 
-fn bests_key(b: Bests) -> Plane {
-    return b.key;
-}
-
-fn bests_at(b: Bests) -> Places {
-    return b.at;
-}
 //# if BITS < 32
 
 // A row as it is packed below a key, and back: of equal keys, the preferred row makes the least word.
@@ -195,7 +180,11 @@ fn signs_across(own: Signs, lid: u32) -> Signs {
 //# if PARTIAL
 // What is kept of column n of a plane, in joined row `row`.
 fn best_at(b: Bests, n: u32, row: u32) -> Best {
-    return Best(plane_key(bests_key(b), n), placed(plane_place(bests_at(b), n) * P.joined + row));
+//# if INDEX
+    return Best(plane_key(b.key, n), placed(plane_place(b.at, n) * P.joined + row));
+//# else
+    return Best(plane_key(b, n), placed(row));
+//# end
 }
 
 //# end
@@ -229,7 +218,7 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
 //# else
 //# if INDEX
 //# for i in 0..UNIT * 32 / BITS
-    let row{i} = plane_place(bests_at(a.p{i % PLANES}_0), {i / PLANES}u);
+    let row{i} = plane_place(a.p{i % PLANES}_0.at, {i / PLANES}u);
 //# end
 //# if DST_VECS
     let at = P.dst_delta + slot;
@@ -250,7 +239,7 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
 //# else
     write_unit(slot, words_of(Keys(
 //# for j in 0..PLANES
-        bests_key(a.p{j}_0),
+        a.p{j}_0,
 //# end
     )));
 //# end
