@@ -24,17 +24,14 @@ fn raw(e: u32) -> Raw {
 // The same range as whole vec4. If its size is no multiple of 16 bytes, the vec4 do not reach the last words.
 @group(0) @binding(1) var<storage, {READ}> src: array<vec4<u32>>;
 //# end
-//# if TERMS + EXACT
 
-// An element counts only the first time: then it is -0, or a whole 0, which adds nothing.
+// A vec4 that may be read again. In a sum an element counts only the first time: then it is -0, or a whole 0, which adds
+// nothing. A minimum does not change.
 fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
+//# if TERMS + EXACT
     let nothing = vec2<u32>({NO_ELEMENT * (BITS < 64)}u, {NO_ELEMENT}u).xyxy;
     return select(nothing, v, vec4<bool>(first));
-}
 //# else
-
-// A minimum does not change if a vec4 is read again.
-fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
     return v;
-}
 //# end
+}
