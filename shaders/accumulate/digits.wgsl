@@ -147,6 +147,15 @@ struct Acc {
 //# end
 }
 
+// Whether elements go through the window: of float16 not where some may be subnormal numbers.
+fn takes(a: Acc) -> bool {
+//# if HALF
+    return !a.again;
+//# else
+    return true;
+//# end
+}
+
 // Elements that a digit has room for.
 const ROOM: u32 = 256u;
 

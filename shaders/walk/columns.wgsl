@@ -128,11 +128,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
         }
         a{r} = sum_for(a{r}, l{r}, {LOADS}u, ended);
-//# if HALF
-        let taken{r} = !ended && !a{r}.acc.again;
-//# else
-        let taken{r} = !ended;
-//# end
+        let taken{r} = !ended & takes(a{r}.acc);
 //# if LONG
         // A loop: the text of an element is long.
         for (var i = 0u; i < {LOADS}u && taken{r}; i++) {

@@ -77,11 +77,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# end
     var sum = sum_for(before, l, {LOADS * PER}u, false);
     var own = sum.acc;
-//# if HALF
-    if !own.again {
-//# else
-    {
-//# end
+    if takes(own) {
 //# if LONG
         // A loop: the text of an element is long.
         for (var i = 0u; i < {LOADS}u; i++) {
@@ -144,11 +140,7 @@ fn edges_of(before: Sum, p: Part, lane: u32) -> Sum {
 //# end
     var sum = sum_for(before, l, {TURNS * PER / PIECES}u, false);
     var own = sum.acc;
-//# if HALF
-    if !own.again {
-//# else
-    {
-//# end
+    if takes(own) {
 //# for i in 0..TURNS
         let k{i} = elements_of(v{i}, false);
 //# for e in 0..PER / PIECES
@@ -329,11 +321,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     signs{r} |= sign_of(key_{(r * LEN + e) % PER}(u{(r * LEN + e) / PER}));
 //# end
 //# end
-//# if HALF
-    if !a0.again {
-//# else
-    {
-//# end
+    if takes(a0) {
 //# for r in 0..ROWS
 //# for e in 0..LEN
         a{r} = acc_take(a{r}, key_{(r * LEN + e) % PER}(k{(r * LEN + e) / PER}), {e}u);
