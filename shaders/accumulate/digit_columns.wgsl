@@ -2,15 +2,11 @@
 
 // The columns that are there, of a plane or of upper words, each of them twice. What else these hold means nothing.
 fn columns_of(p: vec4<u32>) -> Bits {
-//# if COLUMNS == 1
-    return p.x;
+    return Bits(
+//# for c in 0..COLUMNS
+        p[{c}],
 //# end
-//# if COLUMNS == 2
-    return p.xy;
-//# end
-//# if COLUMNS == 4
-    return p;
-//# end
+    );
 }
 
 // Column c of them. An index that is not constant makes FXC write out the loop around it.
