@@ -69,14 +69,6 @@ fn keys_of(v: vec4<u32>) -> Keys {
 //# end
 }
 
-fn keys_combined(a: Keys, b: Keys) -> Keys {
-    return Keys(
-//# for j in 0..PLANES
-        plane_combined(a.p{j}, b.p{j}),
-//# end
-    );
-}
-
 fn words_of(k: Keys) -> vec4<u32> {
     var w = element4(plane_canonical(k.p{PLANES - 1}));
 //# for j in 0..PLANES - 1

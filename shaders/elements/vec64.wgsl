@@ -27,10 +27,6 @@ fn keys_of(v: vec4<u32>) -> Keys {
     return Keys(key(v.xy), key(v.zw));
 }
 
-fn keys_combined(a: Keys, b: Keys) -> Keys {
-    return Keys(combined(a.p0, b.p0), combined(a.p1, b.p1));
-}
-
 fn words_of(k: Keys) -> vec4<u32> {
     return vec4<u32>(element(canonical(k.p0)), element(canonical(k.p1)));
 }

@@ -45,6 +45,14 @@ fn further(at: Offsets, n: u32) -> Offsets {
     return Offsets(at.a + m * a, at.b + m * b);
 }
 
+fn keys_combined(a: Keys, b: Keys) -> Keys {
+    return Keys(
+//# for j in 0..PLANES
+        plane_combined(a.p{j}, b.p{j}),
+//# end
+    );
+}
+
 @compute @workgroup_size(WG)
 fn elementwise(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let item = linear(group) * WG + lid;
