@@ -173,15 +173,17 @@ impl Columns {
         self.parts * self.joined
     }
 
+    /// Runs of a region, or workgroups that merge slices.
+    fn items(self, step: &Step, b: &Region) -> u64 {
+        let shared = self.team > 1;
+        let each = if shared { self.abreast } else { self.runs };
+        b.outer * self.parts * self.width(step, b).div_ceil(each)
+    }
+
     /// Invocations of a region.
     pub(crate) fn invocations(self, planner: &Planner<'_>, step: &Step, b: &Region) -> u64 {
         let wg = u64::from(planner.caps.workgroup());
-        b.outer
-            * self.parts
-            * match self.team {
-                1 => self.width(step, b).div_ceil(self.runs),
-                _ => self.width(step, b).div_ceil(self.abreast) * wg,
-            }
+        self.items(step, b) * if self.team > 1 { wg } else { 1 }
     }
 
     /// The same for another part of the same segments, which may be shorter.
@@ -268,12 +270,8 @@ impl Columns {
             shifted: !begins_whole(planner, step, b, self.unit),
             writes_vecs: whole && !step.out.is_partial(),
         };
-        let parts = b.outer * self.parts;
         let params = Params {
-            items: match text.shared {
-                true => parts * width.div_ceil(self.abreast),
-                false => parts * width.div_ceil(self.runs),
-            } as u32,
+            items: self.items(step, b) as u32,
             abreast: self.abreast as u32,
             team: self.team as u32,
             rows: rows as u32,
