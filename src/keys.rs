@@ -11,7 +11,7 @@ use crate::{Class, DType, NanPolicy, Order};
 /// the shaders' modulo 2^32 or 2^64. `shaders/elements/keys32.wgsl` explains each. Complementing before the
 /// NaNs are placed finds the largest element with the same kernels. NaNs can go to either end of the order,
 /// because they lie together across the wrap of the sign-flipped bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Keys {
     bits: u32,
     sign: u64,
@@ -185,19 +185,10 @@ impl Keys {
     pub(crate) fn of_bits(bits: u32) -> Keys {
         Keys {
             bits,
-            sign: 0,
-            unsign: 0,
-            unstep: 0,
-            flip: 0,
-            step: 0,
-            rot: 0,
             keep: u64::MAX << (64 - bits),
             taken: u64::MAX,
-            floor: 0,
             ceil: u64::MAX,
-            zero: 0,
-            zero_to: 0,
-            nan: None,
+            ..Keys::default()
         }
     }
 
