@@ -238,11 +238,7 @@ fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
     let kind = Kind {
         op,
         dtype,
-        nan: if ignore {
-            NanPolicy::Ignore
-        } else {
-            NanPolicy::Propagate
-        },
+        nan: [NanPolicy::Propagate, NanPolicy::Ignore][usize::from(ignore)],
         last,
         index,
         values,
