@@ -61,8 +61,10 @@ impl<'a> Part<'a> {
     fn taken(&self, from: u64, count: u64) -> Part<'a> {
         let inner: u64 = self.dims[1..].iter().map(|d| d.size).product();
         let strides = self.starts.iter().zip(&self.dims[0].strides);
+        let mut dims = self.dims.clone();
+        dims[0].size = count;
         Part {
-            dims: shortened(&self.dims, count),
+            dims,
             out: self.out + from * inner,
             starts: strides.map(|(at, s)| at + from as i64 * s).collect(),
             unit: self.unit,
@@ -73,7 +75,8 @@ impl<'a> Part<'a> {
     pub fn input(&self, i: usize, size: u64) -> View {
         let first = (self.starts[i] - back(&self.dims, i)) as u64;
         let element = size * self.unit.input(i);
-        View::elements(Slot::Input(i), element, first, extent(&self.dims, i))
+        let ways = self.dims.iter().map(|d| d.way(i).unsigned_abs());
+        View::elements(Slot::Input(i), element, first, ways.sum::<u64>() + 1)
     }
 
     /// The range of the output that is written.
@@ -131,7 +134,6 @@ impl Planner<'_> {
     /// Cuts a part along its first dimension above 1, again and again, until bindings and dispatches can take what is
     /// left and no buffer ends in it, and plans that. A unit always fits: [`crate::Caps::suffice`].
     fn parts(&mut self, part: Part<'_>) -> Result<(), Error> {
-        let unit = part.unit;
         let (inputs, bound) = (self.problem.inputs().len(), self.most_inputs());
         let (mut rest, mut planned) = (vec![part], 0);
         while let Some(mut part) = rest.pop() {
@@ -139,8 +141,8 @@ impl Planner<'_> {
             part.dims.drain(..first.unwrap_or(part.dims.len() - 1));
             let size = part.dims[0].size;
             let known = planned + rest.len() as u64;
-            if !self.fits(unit, &part.dims) {
-                let most = longest(size, |n| self.fits(unit, &shortened(&part.dims, n)));
+            if !self.fits(&part) {
+                let most = longest(size, |n| self.fits(&part.taken(0, n)));
                 let count = size.div_ceil(most);
                 dispatches(known + count)?;
                 let pieces = (0..count).map(|i| part.taken(i * most, most.min(size - i * most)));
@@ -160,36 +162,33 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Whether one dispatch can take some dimensions whole.
-    fn fits(&self, unit: &Unit, dims: &[Dim]) -> bool {
+    /// Whether one dispatch can take a part whole.
+    fn fits(&self, part: &Part<'_>) -> bool {
         let size = self.problem.dtype().size();
-        let element = size * unit.elements;
-        let written = match unit.is_vec() {
+        let read = (0..part.starts.len()).map(|i| part.input(i, size));
+        let read: Vec<View> = read.collect();
+        let View { bytes, element, .. } = part.output(size);
+        let written = match part.unit.is_vec() {
             // An invocation writes a whole vec4 there.
             true => self.outputs_per_dispatch(StoreFormat::Value32),
             false => self.outputs_per_dispatch(StoreFormat::value(self.problem.dtype())),
         };
         let written = written.min(self.caps.elements(element));
         let budget = self.caps.budget(false);
-        let outputs: u64 = dims.iter().map(|d| d.size).product();
-        let seen =
-            |i: usize| extent(dims, i) <= self.caps.elements(size * unit.input(i)).min(MAX_REGION);
-        let bytes = outputs * element;
-        let within = bytes <= budget && self.most_read(unit, dims, bytes) <= budget;
-        let seen = (0..unit.splat.len()).all(seen);
-        within && outputs <= written && seen && dims.len() <= STRIDE_DIMS
+        let seen = |v: &View| v.bytes / v.element <= self.caps.elements(v.element).min(MAX_REGION);
+        let within = bytes <= budget && self.most_read(&read, bytes) <= budget;
+        let outputs = bytes / element;
+        within && outputs <= written && read.iter().all(seen) && part.dims.len() <= STRIDE_DIMS
     }
 
-    /// Most bytes that a dispatch over some dimensions reads. All but the first of a chain read what is `written`, too.
-    fn most_read(&self, unit: &Unit, dims: &[Dim], written: u64) -> u64 {
-        let size = self.problem.dtype().size();
-        let bytes = |i: usize| extent(dims, i) * size * unit.input(i);
-        let all: Vec<u64> = (0..unit.splat.len()).map(bytes).collect();
-        let sum = |(place, chunk): (usize, &[u64])| {
+    /// Most bytes that a dispatch reads of some inputs. All but the first of a chain read what is `written`, too.
+    fn most_read(&self, inputs: &[View], written: u64) -> u64 {
+        let sum = |(place, chunk): (usize, &[View])| {
             let again = if place > 0 { written } else { 0 };
-            chunk.iter().fold(again, |sum, &n| sum.saturating_add(n))
+            let bytes = chunk.iter().map(|view| view.bytes);
+            bytes.fold(again, u64::saturating_add)
         };
-        let chunks = all.chunks(self.most_inputs()).enumerate();
+        let chunks = inputs.chunks(self.most_inputs()).enumerate();
         chunks.map(sum).max().unwrap_or(0)
     }
 
@@ -209,19 +208,6 @@ impl Planner<'_> {
         let written = || across(&self.splits.outputs(), part.output(size));
         !self.splits.is_empty() && (written() || (0..part.starts.len()).any(read))
     }
-}
-
-/// The dimensions with `count` coordinates of the first.
-fn shortened(dims: &[Dim], count: u64) -> Vec<Dim> {
-    let mut dims = dims.to_vec();
-    dims[0].size = count;
-    dims
-}
-
-/// Units that an input spans over some dimensions.
-fn extent(dims: &[Dim], input: usize) -> u64 {
-    let ways = dims.iter().map(|d| d.way(input).unsigned_abs());
-    ways.sum::<u64>() + 1
 }
 
 /// Units that lie before an input's element with coordinates 0.
