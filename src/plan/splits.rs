@@ -56,7 +56,7 @@ impl BufferSplits {
 }
 
 /// A part of a step that one binding can see: contiguous in memory, or some columns of a matrix.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Region {
     /// First element, from the step's first.
     pub at: u64,
@@ -75,13 +75,11 @@ impl Region {
     /// Whole segments, from the step's first element on.
     pub(crate) fn new(outer: u64, len: u64, inner: u64) -> Region {
         Region {
-            at: 0,
-            out: 0,
             outer,
             len,
             inner,
-            base: 0,
             pitch: inner,
+            ..Region::default()
         }
     }
 }

@@ -113,10 +113,9 @@ impl Rows {
             lanes: 1,
             loads: (each * bytes / (4 * words)) as u32,
             words: words as u32,
-            looped: false,
-            masked: false,
             rows: each as u32,
             len: b.len as u32,
+            ..RowsText::default()
         };
         Some(Rows {
             text,
@@ -206,8 +205,7 @@ impl Rows {
             words: (unit / 4) as u32,
             looped,
             masked,
-            rows: 0,
-            len: 0,
+            ..RowsText::default()
         };
         let partials = match step.acc.sum() {
             Some(_) => planner.partials(step).min(planner.most_parts(step)),
