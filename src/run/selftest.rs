@@ -159,6 +159,7 @@ fn bits() -> impl Iterator<Item = u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::partial::word;
     use crate::reference::VerifyError;
     use crate::{Class, NanPolicy};
 
@@ -189,13 +190,6 @@ mod tests {
         let inputs: Vec<Vec<u8>> = inputs.iter().map(changed).collect();
         let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
         right(problem, &inputs)
-    }
-
-    /// The bits of an element.
-    fn word(element: &[u8]) -> u64 {
-        let mut wide = [0; 8];
-        wide[..element.len()].copy_from_slice(element);
-        u64::from_le_bytes(wide)
     }
 
     fn is(problem: &Problem, class: Class, size: u64) -> bool {
