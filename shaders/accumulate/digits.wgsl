@@ -308,14 +308,6 @@ fn sum_for(own: Sum, l: Look, count: u32, ended: bool) -> Sum {
 //# end
     return s;
 }
-//# if BY_VEC == 0
-
-fn sum_placed(s: Sum) -> Placed {
-    var p = acc_join(s.placed, carried(placed_of(s.acc)));
-    p.signs = signs_of(s.look);
-    return p;
-}
-//# end
 //# if PARTIAL_SUM == 0
 
 // A sum that is not far.
@@ -365,6 +357,12 @@ fn acc_take_more(own: Acc, k: Taken) -> Acc {
 }
 //# end
 //# if BY_VEC == 0
+
+fn sum_placed(s: Sum) -> Placed {
+    var p = acc_join(s.placed, carried(placed_of(s.acc)));
+    p.signs = signs_of(s.look);
+    return p;
+}
 
 fn one_of(p: Placed) -> One {
     return One(
