@@ -87,13 +87,8 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# for r in 0..RUNS
     var a{r} = acc_none();
 //# end
-//# if EXACT
-    // Once more, to keep the last window.
-    for (var row = 0u; row < count + {LOADS}u; row += {LOADS}u) {
-        let ended = row >= count;
-//# else
-    for (var row = 0u; row < count; row += {LOADS}u) {
-//# end
+    // Of sums once more, to keep the last window.
+    for (var row = 0u; row < count + {LOADS * EXACT}u; row += {LOADS}u) {
         // The last iteration reads some rows again.
         let t = min(row, count - {LOADS}u);
         let fresh = max(row, again);
@@ -113,6 +108,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
 //# end
 //# else
+        let ended = row >= count;
 //# for r in 0..RUNS
         var l{r} = a{r}.look;
 //# for i in 0..LOADS
