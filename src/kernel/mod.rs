@@ -256,7 +256,9 @@ impl Kernel {
         if !matches!(self.walk, Walk::Fill | Walk::Elementwise(_)) {
             all.extend(fragments!("core/source"));
             all.extend(match self.acc {
-                Accumulator::Sum(_) => fragments!("accumulate/sum" "accumulate/partial_sum"),
+                Accumulator::Sum(_) => fragments!(
+                    "accumulate/sum" "accumulate/partial_sum" "accumulate/one_by_one"
+                ),
                 _ => fragments!("core/better"),
             });
         }

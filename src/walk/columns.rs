@@ -319,6 +319,17 @@ impl ColumnsText {
     pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
         use Resource::{Destination, Params, Vecs, Words};
         let sum = kernel.acc.sum();
+        let mut fragments = fragments!("walk/columns");
+        fragments.extend(match kernel.acc {
+            Accumulator::Sum(_) => fragments!(
+                "elements/magnitude" "accumulate/digits" "accumulate/float_digits"
+                "accumulate/integer_digits" "accumulate/digit_columns"
+            ),
+            Accumulator::Both { .. } => {
+                fragments!("elements/both" "accumulate/columns" "store/emit" "store/leave")
+            }
+            _ => fragments!("accumulate/columns" "store/emit"),
+        });
         let mut names = vec![
             ("LOADS", self.loads),
             ("RUNS", self.runs),
@@ -334,20 +345,7 @@ impl ColumnsText {
         ];
         names.extend(sum.iter().flat_map(|sum| sum.digit_names(false, false)));
         Recipe {
-            fragments: match (sum.is_some(), kernel.acc.is_both()) {
-                (true, _) => {
-                    fragments!(
-                        "elements/magnitude" "accumulate/digits" "accumulate/float_digits"
-                        "accumulate/integer_digits" "accumulate/digit_columns" "accumulate/one_by_one"
-                        "walk/columns"
-                    )
-                }
-                (_, true) => fragments!(
-                    "elements/both" "accumulate/columns" "store/emit" "store/leave"
-                    "walk/columns"
-                ),
-                _ => fragments!("accumulate/columns" "store/emit" "walk/columns"),
-            },
+            fragments,
             bindings: match (self.words, sum) {
                 (4, None) => vec![Params, Destination, Vecs],
                 // What digits do not hold is read again, element by element.

@@ -138,9 +138,7 @@ impl FinishText {
         let source = match kernel.acc.sum() {
             Some(sum) => {
                 names.extend(sum.joining_names(shared));
-                fragments.extend(fragments!(
-                    "accumulate/one_by_one" "accumulate/joined_sums"
-                ));
+                fragments.extend(fragments!("accumulate/joined_sums"));
                 Resource::Words
             }
             None => {

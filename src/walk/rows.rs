@@ -380,7 +380,7 @@ impl RowsText {
         fragments.extend(match kernel.acc {
             Accumulator::Sum(_) => fragments!(
                 "elements/magnitude" "accumulate/digits" "accumulate/float_digits"
-                "accumulate/integer_digits" "accumulate/one_by_one"
+                "accumulate/integer_digits"
             ),
             Accumulator::Both { .. } => {
                 fragments!("elements/both" "accumulate/row" "store/emit" "store/leave")

@@ -167,9 +167,7 @@ pub(crate) fn recipe(kernel: &Kernel, each: Option<EachText>) -> Recipe {
     };
     fragments.extend(fragments!("access/parts" "walk/strided"));
     fragments.extend(match kernel.acc {
-        Accumulator::Sum(_) => fragments!(
-            "elements/magnitude" "accumulate/one_by_one" "accumulate/sums" "store/values"
-        ),
+        Accumulator::Sum(_) => fragments!("elements/magnitude" "accumulate/sums" "store/values"),
         Accumulator::Both { .. } => fragments!(
             "elements/both" "accumulate/row" "store/emit" "store/leave"
         ),
