@@ -35,19 +35,15 @@ impl ElementwiseText {
     }
 
     pub(crate) fn recipe(self) -> Recipe {
-        let mut bindings = vec![
-            Resource::Params,
-            Resource::StrideTable,
-            Resource::Destination,
-        ];
-        bindings.extend((0..self.inputs).map(Resource::View));
+        use Resource::{Destination, Params, StrideTable, View};
+        let mut bindings = vec![Params, StrideTable, Destination];
+        bindings.extend((0..self.inputs).map(View));
+        let mut fragments = fragments!("access/stride_table" "access/inputs" "walk/elementwise");
+        if !self.vecs {
+            fragments.extend(fragments!("store/values"));
+        }
         Recipe {
-            fragments: match self.vecs {
-                false => fragments!(
-                    "access/stride_table" "access/inputs" "store/values" "walk/elementwise"
-                ),
-                true => fragments!("access/stride_table" "access/inputs" "walk/elementwise"),
-            },
+            fragments,
             bindings,
             writes_vecs: self.vecs,
             names: vec![
