@@ -76,6 +76,13 @@ fn write(kernel: &Kernel, source: &Source) {
     let (module, info) =
         back::pipeline_constants::process_overrides(module, info, Some(entry), &constants(source))
             .unwrap_or_else(|e| panic!("{label}: {e:?}"));
+    // Plans ask whether a device has as much workgroup memory. Columns of words are asked for as those of vec4.
+    let variables = module.global_variables.iter().map(|(_, v)| v);
+    let shared = variables.filter(|v| v.space == naga::AddressSpace::WorkGroup);
+    let size = |v: &naga::GlobalVariable| module.types[v.ty].inner.size(module.to_ctx());
+    let (bytes, asked): (u32, u32) = (shared.map(size).sum(), kernel.workgroup_bytes());
+    let fits = bytes <= asked && asked <= 4 * bytes + 32;
+    assert!(fits, "{label}: {bytes} bytes of {asked} in a workgroup");
     let spv = back::spv::write_vec(&module, &info, &back::spv::Options::default(), None);
     assert!(spv.is_ok(), "{label}: SPIR-V: {spv:?}");
     let msl = back::msl::Options {
