@@ -41,18 +41,21 @@ fn fortran_order_and_big_endian_are_converted_for_every_type() {
         let at = |row: usize, column: usize| &data[(row * 3 + column) * size..][..size];
         let columns = (0..3).flat_map(|c| (0..2).flat_map(move |r| at(r, c).to_vec()));
         let columns: Vec<u8> = columns.collect();
-        folder.write("in.npy", &npy(&descr, true, "(2, 3)", &columns));
-        folder.cpu(&format!("max in.npy -o out.npy --dtype {name}"));
-        assert_eq!(parts(&folder.read("out.npy")).1, data, "{name}");
-
-        let swapped: Vec<u8> = data
-            .chunks(size)
-            .flat_map(|e| e.iter().rev().copied())
-            .collect();
-        let descr = descr.replace('<', ">");
-        folder.write("in.npy", &npy(&descr, false, "(2, 3)", &swapped));
-        folder.cpu(&format!("max in.npy -o out.npy --dtype {name}"));
-        assert_eq!(parts(&folder.read("out.npy")).1, data, "{name} big-endian");
+        let swap = |data: &[u8]| -> Vec<u8> {
+            let elements = data.chunks(size);
+            elements.flat_map(|e| e.iter().rev().copied()).collect()
+        };
+        let big = descr.replace('<', ">");
+        for (descr, fortran, stored) in [
+            (&descr, true, columns.clone()),
+            (&big, false, swap(&data)),
+            (&big, true, swap(&columns)),
+        ] {
+            folder.write("in.npy", &npy(descr, fortran, "(2, 3)", &stored));
+            folder.cpu(&format!("max in.npy -o out.npy --dtype {name}"));
+            let read = parts(&folder.read("out.npy")).1;
+            assert_eq!(read, data, "{name} as {descr}, {fortran}");
+        }
     }
 }
 
@@ -171,7 +174,11 @@ fn headers_that_numpy_reads_are_read() {
 fn malformed_files_are_refused_by_name() {
     let folder = Folder::new();
     for (why, file) in [
-        ("truncated", npy("<f4", false, "(1099511627776,)", &[0; 64])),
+        (
+            "is truncated: 64 bytes of data, 4398046511104 claimed",
+            npy("<f4", false, "(1099511627776,)", &[0; 64]),
+        ),
+        ("holds <c8; what can be", npy("<c8", false, "()", &[0; 8])),
         (
             "has a malformed header: the dimension 2 is negative",
             npy("<f4", false, "(-2,)", &[]),

@@ -413,6 +413,7 @@ mod tests {
             ("[2]", "at byte 49 '(' is wanted, not '['"),
             ("2", "at byte 49 '(' is wanted, not '2'"),
             ("(,)", "at byte 50 a dimension is wanted, not ','"),
+            ("((((1))))", "at byte 50 a dimension is wanted, not '('"),
             ("(2,,3)", "a dimension is wanted, not ','"),
             ("(2 3)", "at byte 52 ')' is wanted, not '3'"),
             ("(2.0,)", "at byte 51 ')' is wanted, not '.'"),

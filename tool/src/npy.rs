@@ -324,14 +324,9 @@ pub fn write_header(mut file: impl Write, tensor: &Output, fortran: bool) -> io:
 mod tests {
     use super::*;
 
-    fn parse(
-        mut file: impl Read,
-        length: Option<u64>,
-        dtype: Option<DType>,
-    ) -> Result<(DType, Vec<u64>, Vec<u8>), String> {
-        let header = begin(&mut file, length, dtype)?;
-        let data = finish(file, &header, length.is_some())?;
-        Ok((header.dtype, header.shape, data))
+    fn parse(mut file: impl Read, length: Option<u64>) -> Result<Vec<u8>, String> {
+        let header = begin(&mut file, length, None)?;
+        finish(file, &header, length.is_some())
     }
 
     fn file(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
@@ -345,27 +340,7 @@ mod tests {
     }
 
     fn error(bytes: &[u8]) -> String {
-        parse(bytes, Some(bytes.len() as u64), None).unwrap_err()
-    }
-
-    #[test]
-    fn every_type_is_read_back_as_it_was_written() {
-        for dtype in DType::ALL {
-            let data: Vec<u8> = (0..6 * dtype.size() as u8).map(|b| b % 2).collect();
-            let shape = vec![2, 3];
-            let mut bytes = Vec::new();
-            write(&mut bytes, &Output::new(dtype, shape.clone()), &data).unwrap();
-            let read = parse(&bytes[..], Some(bytes.len() as u64), Some(dtype));
-            assert_eq!(read, Ok((dtype, shape, data)), "{dtype}");
-        }
-    }
-
-    #[test]
-    fn big_endian_and_fortran_order_are_converted() {
-        let data = [0, 1, 0, 2, 0, 3, 0, 4];
-        let bytes = file("'>i2'", "True", "(2, 2)", &data);
-        let (_, _, data) = parse(&bytes[..], None, None).unwrap();
-        assert_eq!(data, [1, 0, 3, 0, 2, 0, 4, 0]);
+        parse(bytes, Some(bytes.len() as u64)).unwrap_err()
     }
 
     #[test]
@@ -374,30 +349,11 @@ mod tests {
             let mut bytes = file("'|u1'", "False", "(1,)", &[7]);
             bytes[6] = version;
             bytes.splice(10..10, [0, 0]);
-            assert_eq!(parse(&bytes[..], None, None).unwrap().2, [7]);
+            assert_eq!(parse(&bytes[..], None).unwrap(), [7]);
         }
         let mut bytes = file("'|u1'", "False", "(1,)", &[7]);
         bytes[6] = 4;
         assert!(error(&bytes).contains("version 4"));
-    }
-
-    #[test]
-    fn lengths_must_match_the_claim_known_beforehand_or_not() {
-        let short = file("'<f4'", "False", "(2,)", &[0; 7]);
-        assert!(error(&short).contains("truncated: 7 bytes of data, 8 claimed"));
-        assert!(
-            parse(&short[..], None, None)
-                .unwrap_err()
-                .contains("truncated")
-        );
-    }
-
-    #[test]
-    fn bytes_after_the_data_are_ignored() {
-        let long = file("'<u2'", "False", "(2,)", &[1, 0, 2, 0, 9, 9, 9]);
-        for length in [None, Some(long.len() as u64)] {
-            assert_eq!(parse(&long[..], length, None).unwrap().2, [1, 0, 2, 0]);
-        }
     }
 
     /// Whole and piece by piece, a file that is shortened after it was opened is told by its numbers.
@@ -429,29 +385,13 @@ mod tests {
         let huge = "(4294967296, 4294967296, 4294967296)";
         assert!(error(&file("'<f4'", "False", huge, &[])).contains("impossible shape"));
         assert!(error(&file("'<f4'", "False", "(9223372036854775807,)", &[])).contains("shape"));
-        assert!(error(&file("'<f4'", "False", "(-1,)", &[])).contains("negative"));
-        for depth in [1, 20, 60] {
-            let nested = format!("{}1{}", "(".repeat(depth + 1), ")".repeat(depth + 1));
-            let wanted = "a dimension is wanted, not '('";
-            assert!(error(&file("'<f4'", "False", &nested, &[])).contains(wanted));
-        }
         let dims = format!("({})", "1, ".repeat(65));
         assert!(error(&file("'<f4'", "False", &dims, &[0; 4])).contains("65 dimensions"));
         let claim = [MAGIC, &[2, 0], &u32::MAX.to_le_bytes()].concat();
         assert!(error(&claim).contains("4294967295"));
         for end in 0..30 {
             let whole = file("'<f4'", "False", "()", &[0; 4]);
-            assert!(parse(&whole[..end], Some(end as u64), None).is_err());
+            assert!(parse(&whole[..end], Some(end as u64)).is_err());
         }
-    }
-
-    #[test]
-    fn types_outside_the_thirteen_are_named() {
-        let of = |descr| error(&file(descr, "False", "()", &[0; 16]));
-        assert!(of("'<c8'").contains("<c8"));
-        assert!(of("'|O'").contains("|O"));
-        assert!(of("'<f16'").contains("<f16"));
-        assert!(of("'<V2'").contains("--dtype bfloat16"));
-        assert!(of("[('a', '<f4')]").contains("structured"));
     }
 }
