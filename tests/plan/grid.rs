@@ -10,7 +10,9 @@ use proptest::sample::Index;
 use std::collections::BTreeSet;
 use support::grid::{CLASSES, SIZES, class, elementwise, reductions, sums, tuned, variants};
 use support::{drawn, one_of, taken, taken_of};
-use wgreduce::unstable::{Accumulator, ElementwiseText, Pass, RowsText, Slot, Sum, Walk};
+use wgreduce::unstable::{
+    Accumulator, ElementwiseText, Pass, RowsText, Slot, StrideTable, Sum, View, Walk,
+};
 use wgreduce::{AdapterClass, BufferSplits, Caps, Class, DType, Plan, Problem, Tuning};
 
 /// Devices and tunings that plans must work on, with their names.
@@ -451,34 +453,28 @@ fn more_than_a_row_of_workgroups_folds() {
 #[test]
 fn broken_plans_are_refused() {
     let breaks: &[(&str, Break)] = &[
-        ("a shorter segment", |passes| {
-            let p = &mut passes[0].params;
+        ("a shorter segment", |all| {
+            let p = &mut all[0].params;
             // Columns count wide rows.
             *if p.rows > 0 { &mut p.rows } else { &mut p.len } -= 1;
         }),
-        ("shorter slices", |passes| {
-            let p = &mut passes[0].params;
+        ("shorter slices", |all| {
+            let p = &mut all[0].params;
             (p.slice, p.slice_rows) = (p.slice / 2, p.slice_rows / 2);
         }),
-        ("a base", |passes| passes[0].params.base += 1),
-        ("a base less", |passes| passes[1].params.base = 0),
-        ("no merge", |passes| passes[1].params.merge = 0),
-        ("too much merge", |passes| passes[0].params.merge = 1),
-        ("a workgroup less", |passes| {
-            let last = passes.len() - 1;
-            passes[last].workgroups[0] -= 1;
-            passes[last].params.grid -= 1;
+        ("a base", |all| all[0].params.base += 1),
+        ("a base less", |all| all[1].params.base = 0),
+        ("no merge", |all| all[1].params.merge = 0),
+        ("too much merge", |all| all[0].params.merge = 1),
+        ("a workgroup less", |all| {
+            let last = last(all);
+            last.workgroups[0] -= 1;
+            last.params.grid -= 1;
         }),
-        ("a shorter view", |passes| {
-            let view = passes[0].src.as_mut().expect("a source");
-            view.bytes -= view.element;
-        }),
-        ("a view elsewhere", |passes| {
-            let view = passes[1].src.as_mut().expect("a source");
-            view.offset -= view.element;
-        }),
-        ("an iteration less", |passes| passes[0].iterations = 1),
-        ("another order", |passes| match &mut passes[0].kernel.acc {
+        ("a shorter view", |all| shorten(source(&mut all[0]))),
+        ("a view elsewhere", |all| source(&mut all[1]).offset -= 4),
+        ("an iteration less", |all| all[0].iterations = 1),
+        ("another order", |all| match &mut all[0].kernel.acc {
             Accumulator::Index { last, .. } => *last = true,
             other => panic!("{other:?}"),
         }),
@@ -496,14 +492,14 @@ fn broken_plans_are_refused() {
     }
 }
 
-pub type Break = fn(&mut Vec<wgreduce::unstable::Pass>);
+pub type Break = fn(&mut Vec<Pass>);
 
 /// What makes any plan of several passes wrong.
 const BREAKS: [(&str, Break); 4] = [
-    ("a pass less", |passes| passes.truncate(passes.len() - 1)),
-    ("a pass twice", |passes| passes.push(passes[0].clone())),
-    ("passes reversed", |passes| passes.reverse()),
-    ("an item less", |passes| passes[0].params.items -= 1),
+    ("a pass less", |all| all.truncate(all.len() - 1)),
+    ("a pass twice", |all| all.push(all[0].clone())),
+    ("passes reversed", |all| all.reverse()),
+    ("an item less", |all| all[0].params.items -= 1),
 ];
 
 /// Checks that the interpreter refuses a plan that is broken in these ways, or in those of [`BREAKS`].
@@ -526,8 +522,29 @@ pub fn refused_by(plan: &Plan, breaks: &[(&str, Break)], run: impl Fn(&[Pass]) -
     }
 }
 
-fn elementwise_of(pass: &mut Pass) -> &mut ElementwiseText {
-    match &mut pass.kernel.walk {
+pub fn last(passes: &mut [Pass]) -> &mut Pass {
+    passes.last_mut().expect("passes")
+}
+
+pub fn source(pass: &mut Pass) -> &mut View {
+    pass.src.as_mut().expect("a source")
+}
+
+pub fn table(passes: &mut [Pass], i: usize) -> &mut StrideTable {
+    &mut passes[i].stride_table.as_mut().expect("a table").0
+}
+
+/// A view that a pass reads by its stride table.
+pub fn input(pass: &mut Pass, i: usize) -> &mut View {
+    &mut pass.stride_table.as_mut().expect("a table").1[i]
+}
+
+pub fn shorten(view: &mut View) {
+    view.bytes -= view.element;
+}
+
+fn zipped(passes: &mut [Pass], i: usize) -> &mut ElementwiseText {
+    match &mut passes[i].kernel.walk {
         Walk::Elementwise(taken) => taken,
         other => panic!("{other:?}"),
     }
@@ -536,60 +553,33 @@ fn elementwise_of(pass: &mut Pass) -> &mut ElementwiseText {
 #[test]
 fn broken_elementwise_plans_are_refused() {
     let breaks: &[(&str, Break)] = &[
-        ("not chained", |passes| {
-            elementwise_of(&mut passes[1]).chained = false
-        }),
-        ("chained to nothing", |passes| {
-            elementwise_of(&mut passes[0]).chained = true
-        }),
-        ("a dimension less", |passes| passes[0].params.dims -= 1),
-        ("repeated elements", |passes| {
-            elementwise_of(&mut passes[0]).scalars ^= 1
-        }),
-        ("an iteration too many", |passes| {
-            passes[0].iterations = u64::MAX;
-        }),
-        ("another stride", |passes| {
-            let (table, _) = passes[0].stride_table.as_mut().expect("inputs");
-            table.strides[0][0] += 1;
-        }),
-        ("another size", |passes| {
-            let (table, _) = passes[0].stride_table.as_mut().expect("inputs");
-            table.shape.swap(0, 1);
-        }),
-        ("an input less", |passes| {
-            let (table, views) = passes[0].stride_table.as_mut().expect("inputs");
+        ("not chained", |all| zipped(all, 1).chained = false),
+        ("chained to nothing", |all| zipped(all, 0).chained = true),
+        ("a dimension less", |all| all[0].params.dims -= 1),
+        ("repeated elements", |all| zipped(all, 0).scalars ^= 1),
+        ("an iteration too many", |all| all[0].iterations = u64::MAX),
+        ("another stride", |all| table(all, 0).strides[0][0] += 1),
+        ("another size", |all| table(all, 0).shape.swap(0, 1)),
+        ("an input less", |all| {
+            let (table, views) = all[0].stride_table.as_mut().expect("inputs");
             views.pop();
-            table
-                .strides
-                .iter_mut()
-                .for_each(|s| s.truncate(views.len()));
-            elementwise_of(&mut passes[0]).inputs -= 1;
+            let strides = table.strides.iter_mut();
+            strides.for_each(|s| s.truncate(views.len()));
+            zipped(all, 0).inputs -= 1;
         }),
-        ("an input for another", |passes| {
-            let (_, views) = passes[0].stride_table.as_mut().expect("inputs");
-            views[0].slot = Slot::Input(2);
+        ("an input for another", |all| {
+            input(&mut all[0], 0).slot = Slot::Input(2)
         }),
-        ("a shorter view", |passes| {
-            let (_, views) = passes[0].stride_table.as_mut().expect("inputs");
-            views[0].bytes -= views[0].element;
-        }),
-        ("a view elsewhere", |passes| {
-            let last = passes.len() - 1;
-            let (_, views) = passes[last].stride_table.as_mut().expect("inputs");
-            views[0].offset += views[0].element;
-        }),
-        ("a shorter output", |passes| {
-            passes[0].dst.bytes -= passes[0].dst.element;
-        }),
+        ("a shorter view", |all| shorten(input(&mut all[0], 0))),
+        ("a view elsewhere", |all| input(last(all), 0).offset += 4),
+        ("a shorter output", |all| shorten(&mut all[0].dst)),
     ];
     // Of rows of 17 vec4 the invocations of a workgroup take five at once.
     let by_vec: &[(&str, Break)] = &[
-        ("a longer dimension", |passes| passes[0].params.along += 1),
-        ("a shorter dimension", |passes| passes[0].params.along -= 1),
-        ("a shorter step", |passes| {
-            let (table, _) = passes[0].stride_table.as_mut().expect("inputs");
-            table.strides.last_mut().expect("a step")[0] -= 1;
+        ("a longer dimension", |all| all[0].params.along += 1),
+        ("a shorter dimension", |all| all[0].params.along -= 1),
+        ("a shorter step", |all| {
+            table(all, 0).strides.last_mut().expect("a step")[0] -= 1
         }),
     ];
     for (inner, more) in [(68, by_vec), (5, &[])] {

@@ -1,6 +1,6 @@
 //! Plans of TopK: run on the host, within every limit, or refused with the limit.
 
-use super::grid::{Break, devices, refused_by};
+use super::grid::{Break, devices, last, refused_by, table};
 use super::memory::{Memory, limits};
 use super::walks;
 use super::walks::top::run;
@@ -215,43 +215,28 @@ fn walks_are_chosen_by_length_and_by_how_many_are_wanted() {
 #[test]
 fn broken_plans_are_refused() {
     let breaks: &[(&str, Break)] = &[
-        ("shorter parts", |passes| passes[0].params.slice /= 4),
-        ("longer parts", |passes| passes[0].params.slice *= 2),
-        ("fewer entries", |passes| passes[0].params.entries -= 1),
-        ("another list", |passes| passes[1].params.first_list += 1),
-        ("the first list", |passes| passes[1].params.first_list = 0),
-        ("another base", |passes| passes[1].params.base -= 1),
-        ("another stride", |passes| passes[0].params.stride += 1),
-        ("a longer segment", |passes| passes[0].params.len += 1),
-        ("another segment", |passes| {
-            let (table, _) = passes[0].stride_table.as_mut().expect("a view");
-            table.strides[0][0] += 1;
-        }),
-        ("a list less", |passes| last_merge(passes).params.lists -= 1),
-        ("a smaller group", |passes| {
-            last_merge(passes).params.group -= 1
-        }),
-        ("fewer results", |passes| {
-            last_merge(passes).params.results -= 1
-        }),
-        ("a later result", |passes| {
-            last_merge(passes).params.first_result += 1
-        }),
-        ("a later segment", |passes| {
-            last_merge(passes).params.first_output += 1
-        }),
-        ("another rank", |passes| last_merge(passes).params.best -= 1),
-        ("an iteration less", |passes| {
-            last_merge(passes).iterations = 1
-        }),
-        ("other values", |passes| last(passes).params.base += 1),
-        ("values of other segments", |passes| {
-            last(passes).params.first_result += 1
-        }),
-        ("a window less", |passes| {
-            let last = passes.len() - 1;
-            passes.swap(last - 1, last);
-            passes.truncate(last);
+        ("shorter parts", |all| all[0].params.slice /= 4),
+        ("longer parts", |all| all[0].params.slice *= 2),
+        ("fewer entries", |all| all[0].params.entries -= 1),
+        ("another list", |all| all[1].params.first_list += 1),
+        ("the first list", |all| all[1].params.first_list = 0),
+        ("another base", |all| all[1].params.base -= 1),
+        ("another stride", |all| all[0].params.stride += 1),
+        ("a longer segment", |all| all[0].params.len += 1),
+        ("another segment", |all| table(all, 0).strides[0][0] += 1),
+        ("a list less", |all| merge(all).params.lists -= 1),
+        ("a smaller group", |all| merge(all).params.group -= 1),
+        ("fewer results", |all| merge(all).params.results -= 1),
+        ("a later result", |all| merge(all).params.first_result += 1),
+        ("later segments", |all| merge(all).params.first_output += 1),
+        ("another rank", |all| merge(all).params.best -= 1),
+        ("an iteration less", |all| merge(all).iterations = 1),
+        ("other values", |all| last(all).params.base += 1),
+        ("other segments", |all| last(all).params.first_result += 1),
+        ("a window less", |all| {
+            let last = all.len() - 1;
+            all.swap(last - 1, last);
+            all.truncate(last);
         }),
     ];
     // Windows over three bindings, of segments side by side; by workgroups, and by invocations.
@@ -269,12 +254,8 @@ fn broken_plans_are_refused() {
     }
 }
 
-fn last(passes: &mut [Pass]) -> &mut Pass {
-    passes.last_mut().expect("passes")
-}
-
 /// The first merge that writes results.
-fn last_merge(passes: &mut [Pass]) -> &mut Pass {
+fn merge(passes: &mut [Pass]) -> &mut Pass {
     let writes = |p: &&mut Pass| p.dst.slot == Slot::Output(1);
     passes.iter_mut().find(writes).expect("results")
 }

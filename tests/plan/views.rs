@@ -1,6 +1,6 @@
 //! Plans of strided views: which of them are contiguous, and runs on the host interpreter.
 
-use super::grid::{Break, check, devices, reduction, refused};
+use super::grid::{Break, check, devices, input, last, reduction, refused, shorten, source, table};
 use super::memory::limits;
 use super::{fake, walks};
 use proptest::prelude::*;
@@ -287,8 +287,8 @@ fn four_results_of_rows_are_written_at_once_where_a_device_binds_them() {
 #[test]
 fn broken_plans_of_extremes_are_refused() {
     let breaks: &[(&str, Break)] = &[
-        ("shorter parts", |passes| {
-            let p = &mut passes[0].params;
+        ("shorter parts", |all| {
+            let p = &mut all[0].params;
             // Columns count wide rows.
             *if p.rows > 0 {
                 &mut p.slice_rows
@@ -296,37 +296,27 @@ fn broken_plans_of_extremes_are_refused() {
                 &mut p.slice
             } -= 1;
         }),
-        ("a base", |passes| passes[0].params.base += 1),
-        ("no merge", |passes| passes[1].params.merge = 0),
-        ("the smallest for the largest", |passes| {
-            let last = passes.len() - 1;
-            passes[last].kernel.acc = passes[last - 1].kernel.acc;
+        ("a base", |all| all[0].params.base += 1),
+        ("no merge", |all| all[1].params.merge = 0),
+        ("the smallest for the largest", |all| {
+            let last = all.len() - 1;
+            all[last].kernel.acc = all[last - 1].kernel.acc;
         }),
-        ("one of both", |passes| {
-            if let Accumulator::Both { keys, last } = passes[0].kernel.acc {
-                passes[0].kernel.acc = Accumulator::Index { keys, last };
+        ("one of both", |all| {
+            if let Accumulator::Both { keys, last } = all[0].kernel.acc {
+                all[0].kernel.acc = Accumulator::Index { keys, last };
             }
         }),
-        ("partials of both in one place", |passes| {
-            passes[0].params.apart -= 1
+        ("partials in one place", |all| all[0].params.apart -= 1),
+        ("an index for a value", |all| {
+            last(all).beside[0].slot = Slot::Output(0)
         }),
-        ("an index for a value", |passes| {
-            let last = passes.last_mut().expect("a pass");
-            last.beside[0].slot = Slot::Output(0);
-        }),
-        ("another's index", |passes| {
-            let last = passes.last_mut().expect("a pass");
-            let index = &mut last.beside[0];
+        ("another's index", |all| {
+            let index = &mut last(all).beside[0];
             (index.offset, index.bytes) = (index.element, index.bytes - index.element);
         }),
-        ("a value without its index", |passes| {
-            let last = passes.last_mut().expect("a pass");
-            last.kernel.beside = None;
-        }),
-        ("partials of the other", |passes| {
-            let last = passes.len() - 1;
-            passes[last].src.as_mut().expect("partials").offset = 0;
-        }),
+        ("a value alone", |all| last(all).kernel.beside = None),
+        ("partials of the other", |all| source(last(all)).offset = 0),
     ];
     let caps = Caps {
         binding_bytes: 1000,
@@ -351,39 +341,21 @@ fn broken_plans_of_extremes_are_refused() {
 #[test]
 fn broken_plans_of_views_are_refused() {
     let breaks: &[(&str, Break)] = &[
-        ("a shorter segment", |passes| passes[0].params.len -= 1),
-        ("shorter parts", |passes| passes[0].params.slice -= 1),
-        ("another step", |passes| passes[0].params.step += 1),
-        ("a base", |passes| passes[0].params.base += 1),
-        ("a base less", |passes| passes[3].params.base = 0),
-        ("no merge", |passes| passes[3].params.merge = 0),
-        ("too much merge", |passes| passes[0].params.merge = 1),
-        ("an iteration less", |passes| passes[0].iterations = 1),
-        ("another start", |passes| {
-            passes[0].stride_table.as_mut().expect("a view").0.starts[0] += 1;
-        }),
-        ("another stride", |passes| {
-            passes[0].stride_table.as_mut().expect("a view").0.strides[0][0] += 1;
-        }),
-        ("another size", |passes| {
-            passes[0].stride_table.as_mut().expect("a view").0.shape[0] += 1;
-        }),
-        ("a kept dimension less", |passes| {
-            passes[0].params.kept_dims -= 1
-        }),
-        ("a shorter view", |passes| {
-            let (_, views) = passes[0].stride_table.as_mut().expect("a view");
-            views[0].bytes -= views[0].element;
-        }),
-        ("a view elsewhere", |passes| {
-            let (_, views) = passes[3].stride_table.as_mut().expect("a view");
-            views[0].offset -= views[0].element;
-        }),
-        ("indices elsewhere", |passes| {
-            let last = passes.last_mut().expect("a pass");
-            let (_, views) = last.stride_table.as_mut().expect("a view");
-            views[1].offset += views[1].element;
-        }),
+        ("a shorter segment", |all| all[0].params.len -= 1),
+        ("shorter parts", |all| all[0].params.slice -= 1),
+        ("another step", |all| all[0].params.step += 1),
+        ("a base", |all| all[0].params.base += 1),
+        ("a base less", |all| all[3].params.base = 0),
+        ("no merge", |all| all[3].params.merge = 0),
+        ("too much merge", |all| all[0].params.merge = 1),
+        ("an iteration less", |all| all[0].iterations = 1),
+        ("another start", |all| table(all, 0).starts[0] += 1),
+        ("another stride", |all| table(all, 0).strides[0][0] += 1),
+        ("another size", |all| table(all, 0).shape[0] += 1),
+        ("a kept dimension less", |all| all[0].params.kept_dims -= 1),
+        ("a shorter view", |all| shorten(input(&mut all[0], 0))),
+        ("a view elsewhere", |all| input(&mut all[3], 0).offset -= 4),
+        ("indices elsewhere", |all| input(last(all), 1).offset += 8),
     ];
     let caps = fake(2000, 16, 65_535, 16);
     let problem = Problem::arg_min(DType::F32, &[6, 130], 1).expect("a problem");
