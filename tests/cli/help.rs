@@ -1,7 +1,7 @@
 //! The tool's texts about itself: help, examples, completions, manual, colours.
 
 use super::onnx::case;
-use super::{Folder, adapters, floats, text};
+use super::{Folder, adapters, assert_has, floats, text};
 
 /// The commands' names, as the help lists them.
 pub fn commands(folder: &Folder) -> Vec<String> {
@@ -78,13 +78,9 @@ fn shells_and_man_are_told_of_every_command() {
     assert!(text(&folder.run("man").stdout).contains(".TH wgreduce 1"));
     for command in commands(&folder) {
         let page = text(&folder.run(&format!("man {command}")).stdout);
-        assert!(
-            page.contains(&format!(".TH wgreduce-{command} 1")),
-            "{page}"
-        );
+        assert_has(&page, &[&format!(".TH wgreduce-{command} 1")]);
     }
-    let refused = folder.refused("man unheard");
-    assert!(refused.contains("unheard") && refused.contains("reduce-min"));
+    assert_has(&folder.refused("man unheard"), &["unheard", "reduce-min"]);
 }
 
 #[test]

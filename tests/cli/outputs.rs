@@ -121,11 +121,7 @@ fn a_device_that_is_full_leaves_the_file_beside_it() {
         "argmin in.npy -o out.npy --values /dev/full --device cpu --quiet",
         "topk in.npy --k 1 -o /dev/full --values out.npy --device cpu --quiet",
     ] {
-        let error = folder.refused(line);
-        assert!(
-            error.starts_with("error: /dev/full: cannot be written"),
-            "{error}"
-        );
+        folder.refuses(&format!("{line} | error: /dev/full: cannot be written"));
         assert_eq!(folder.read("out.npy"), b"precious", "{line}");
         assert_eq!(folder.names(), ["in.npy", "large.npy", "out.npy"]);
     }
@@ -152,8 +148,7 @@ fn a_report_is_not_written_over_another_or_over_what_it_is_made_of() {
         "bench --from mine.json --html ./mine.json",
         "bench --json both --html both",
     ] {
-        let error = folder.refused(line);
-        assert!(error.contains("is asked for twice"), "{line}: {error}");
+        folder.refuses(&format!("{line} | is asked for twice"));
         assert_eq!(folder.names(), ["mine.json"]);
         assert_eq!(folder.read("mine.json"), b"{}");
     }

@@ -2,7 +2,7 @@
 
 use super::merge::{cut, same_in};
 use super::streams::same_by_pieces;
-use super::{Folder, floats, parts, text};
+use super::{Folder, assert_has, floats, parts, text};
 use wgreduce::Element;
 
 const ROWS: [f32; 8] = [1.0, 7.0, -2.0, 7.0, 0.5, 0.5, 9.0, -1.0];
@@ -25,17 +25,11 @@ fn the_result_is_the_indices_and_both_are_printed_without_a_file() {
     assert_eq!(values, f32::bytes(&[-2.0, 1.0, -1.0, 0.5]));
     assert_eq!(folder.cpu("topk in.npy --k 1 --axis 0 -o w.npy"), "");
     let (header, indices) = parts(&folder.read("w.npy"));
-    assert!(
-        header.contains("'shape': (1, 4)") && header.contains("'<i8'"),
-        "{header}"
-    );
+    assert_has(&header, &["'shape': (1, 4)", "'<i8'"]);
     assert_eq!(indices, i64::bytes(&[0, 0, 1, 0]));
     folder.cpu("topk in.npy --k 0 -o w.npy --index-type int32");
     let (header, bytes) = parts(&folder.read("w.npy"));
-    assert!(
-        header.contains("'shape': (2, 0)") && header.contains("'<i4'"),
-        "{header}"
-    );
+    assert_has(&header, &["'shape': (2, 0)", "'<i4'"]);
     assert!(bytes.is_empty());
 }
 
