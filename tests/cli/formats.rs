@@ -2,8 +2,6 @@
 
 use super::{Folder, descr, floats, npy, parts, rows, text};
 use std::fs;
-use std::io::Write;
-use std::process::Stdio;
 use wgreduce::DType;
 
 /// Two rows of three elements; a copy must keep every bit.
@@ -160,13 +158,9 @@ fn headers_that_numpy_reads_are_read() {
         folder.write("in.npy", &npy(descr, false, "(2,)", &[1, 0]));
         assert_eq!(folder.cpu("min in.npy"), "[ True False]\n");
     }
-    let mut pipe = folder.command("reduce-max - --device cpu --quiet");
-    pipe.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = pipe.spawn().unwrap();
     let mut file = npy("u1", false, "(3L,)", &[1, 3, 2]);
     file.extend([9; 9]);
-    child.stdin.take().unwrap().write_all(&file).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = folder.fed("reduce-max - --device cpu --quiet", &file);
     assert_eq!(text(&output.stdout), "[3]\n");
 }
 

@@ -19,6 +19,7 @@ mod sums;
 mod top_k;
 
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -66,6 +67,13 @@ impl Folder {
         self.command(line).output().unwrap()
     }
 
+    /// Runs with some bytes on standard input.
+    fn fed(&self, line: &str, input: &[u8]) -> Output {
+        let mut child = piped(&mut self.command(line)).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        child.wait_with_output().unwrap()
+    }
+
     /// Runs on the CPU reference, expects success, and returns what was printed.
     fn cpu(&self, line: &str) -> String {
         let [stdout, _] = self.done(&format!("{line} --device cpu"));
@@ -101,6 +109,12 @@ impl Folder {
             assert!(refused.contains(named), "{line}: {refused}, not {named}");
         }
     }
+}
+
+/// A command with pipes for all of its streams.
+fn piped(command: &mut Command) -> &mut Command {
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.stderr(Stdio::piped())
 }
 
 /// The rows of a table: a command line, a bar, and words.
@@ -181,9 +195,6 @@ fn after(folder: &Folder, said: &str, line: &str) -> Command {
     command.current_dir(folder.0.path());
     command.args(["-c", &format!("{said}; exec \"$0\" \"$@\"")]);
     command.arg(tool.get_program()).args(tool.get_args());
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    piped(&mut command).stdin(Stdio::null());
     command
 }

@@ -1,7 +1,7 @@
 //! Standard input and output, and files that are read piece by piece.
 
-use super::{Folder, adapters, floats, npy, parts, rows, text};
-use std::io::{Read, Write};
+use super::{Folder, adapters, floats, npy, parts, piped, rows, succeeded, text};
+use std::io::Write;
 use std::process::Stdio;
 use support::{drawn, taken};
 
@@ -92,22 +92,20 @@ fn what_cannot_be_read_piece_by_piece_is_refused_with_the_way_out() {
     let folder = Folder::new();
     folder.write("a.npy", &many(true, true, 1));
     folder.write("c.npy", &many(false, false, 1));
-    let mixed = folder.refused(&format!("min a.npy c.npy {SMALL} --device cpu"));
-    let words = "a.npy: is in Fortran order and c.npy is not";
-    assert!(mixed.contains(words), "{mixed}");
-    let printed = folder.refused(&format!("min c.npy c.npy {SMALL} --device cpu"));
-    assert!(printed.contains("name a file with -o"), "{printed}");
+    folder.refuses(
+        "
+        min a.npy c.npy --memory 1 --device cpu | a.npy: is in Fortran order and c.npy is not
+        min c.npy c.npy --memory 1 --device cpu | name a file with -o
+        ",
+    );
 }
 
 /// The header without the order, and the data in C order, of an .npy file with two dimensions and elements of 4
 /// or 8 bytes.
 fn in_c_order(file: &[u8]) -> (String, Vec<u8>) {
     let (header, data) = parts(file);
-    let size = if header.contains("f4") || header.contains("i4") {
-        4
-    } else {
-        8
-    };
+    let short = header.contains("f4") || header.contains("i4");
+    let size = if short { 4 } else { 8 };
     let rows = data.len() / size / columns(&header);
     let plain = header.replace("True", "False");
     let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -134,16 +132,8 @@ fn standard_input_is_read_and_checked_like_a_file() {
     let large = npy("|u1", false, "(700000,)", &[1; 700_000]);
     for (memory, whole, printed) in [(WHOLE, small, "[1]\n"), (SMALL, large, "[0]\n")] {
         for (length, code, printed) in [(whole.len(), 0, printed), (whole.len() - 1, 2, "")] {
-            let mut command = folder.command(&format!("argmin - {memory} --device cpu"));
-            command
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped());
-            let mut child = command.spawn().unwrap();
-            let mut stdin = child.stdin.take().unwrap();
-            stdin.write_all(&whole[..length]).unwrap();
-            drop(stdin);
-            let output = child.wait_with_output().unwrap();
+            let line = format!("argmin - {memory} --device cpu");
+            let output = folder.fed(&line, &whole[..length]);
             let stderr = text(&output.stderr);
             assert_eq!(output.status.code(), Some(code), "{stderr}");
             assert_eq!(text(&output.stdout), printed);
@@ -174,12 +164,8 @@ fn a_result_goes_to_standard_output_as_a_file() {
         let line = format!("{line}{device} --quiet -o");
         folder.done(&format!("{line} out.npy"));
         let output = folder.run(&format!("{line} -"));
-        let stderr = text(&output.stderr);
-        assert_eq!(
-            (output.status.code(), stderr.as_str()),
-            (Some(0), ""),
-            "{line}"
-        );
+        assert!(output.status.success(), "{line}");
+        assert_eq!(text(&output.stderr), "", "{line}");
         assert!(output.stdout == folder.read("out.npy"), "{line}");
     }
     let output = folder.run("argmin a.npy --device cpu --values values.npy -o -");
@@ -256,11 +242,8 @@ fn a_wrong_request_fails_also_where_nobody_reads_why() {
 fn the_tool_starts_without_any_folder() {
     let folder = Folder::new();
     let mut command = folder.command("--version");
-    let mut child = command
-        .env("TMPDIR", "")
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let command = command.env("TMPDIR", "").stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
     for _ in 0..200 {
         if let Some(status) = child.try_wait().unwrap() {
             assert_eq!(status.code(), Some(0));
@@ -275,22 +258,11 @@ fn the_tool_starts_without_any_folder() {
 /// Runs a line whose reader is gone before there is a result.
 fn closed(folder: &Folder, line: &str) {
     let mut command = folder.command(&format!("{line} --device cpu --quiet"));
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = piped(&mut command).spawn().unwrap();
     // The reader is gone before the input arrives, and so before the result.
     drop(child.stdout.take());
     let input = floats("(3,)", &[3.0, 1.0, 2.0]);
     child.stdin.take().unwrap().write_all(&input).unwrap();
-    let mut stderr = String::new();
-    child
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut stderr)
-        .unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0), "{line}: {stderr}");
+    let [_, stderr] = succeeded(line, &child.wait_with_output().unwrap());
     assert_eq!(stderr, "", "{line}");
 }
