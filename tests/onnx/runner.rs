@@ -23,11 +23,13 @@ fn write_case(folder: &Path, case: &Case, n: &mut Bits) {
 }
 
 fn run_all(path: &Path) -> Vec<CaseReport> {
-    discover(path)
-        .unwrap()
-        .iter()
-        .map(|folder| folder.run(evaluate))
-        .collect()
+    let folders = discover(path).unwrap();
+    folders.iter().map(|folder| folder.run(evaluate)).collect()
+}
+
+/// The number of files in a folder.
+fn count(folder: &Path) -> usize {
+    fs::read_dir(folder).unwrap().count()
 }
 
 fn passed(reports: &[CaseReport]) -> usize {
@@ -51,15 +53,7 @@ fn generated_cases_pass_and_are_saved_to_the_last_bit() {
     for (report, case) in reports.iter().zip(&cases) {
         save(report, &saved).unwrap();
         let set = saved.join(&report.name).join("test_data_set_0");
-        let files: Vec<_> = fs::read_dir(&set)
-            .unwrap()
-            .map(|e| e.unwrap().file_name())
-            .collect();
-        assert_eq!(
-            files.len(),
-            case.expected.len(),
-            "nothing is left beside: {files:?}"
-        );
+        assert_eq!(count(&set), case.expected.len(), "nothing is left beside");
         for (i, expected) in case.expected.iter().enumerate() {
             let bytes = fs::read(set.join(format!("output_{i}.pb"))).unwrap();
             assert_eq!(Tensor::decode(&bytes).unwrap(), *expected);
@@ -163,10 +157,8 @@ fn without_an_expected_output_a_case_fails_and_what_it_computed_is_saved() {
     let report = assert_fails(&path, "output_0.pb is missing");
     save(&report, &saved).unwrap();
     let bytes = fs::read(data_file(&saved.join("no-output"), "output_0.pb")).unwrap();
-    assert_eq!(
-        Tensor::decode(&bytes).unwrap(),
-        tensor(&[2, 1], &[1f32, 2.])
-    );
+    let computed = Tensor::decode(&bytes).unwrap();
+    assert_eq!(computed, tensor(&[2, 1], &[1f32, 2.]));
 }
 
 #[test]
@@ -182,7 +174,7 @@ fn a_refused_model_fails_with_the_reason_and_saves_nothing() {
         model.graph.as_mut().unwrap().node[0].op_type = op_type.into();
         fs::write(path.join("model.onnx"), model.encode_to_vec()).unwrap();
         save(&assert_fails(&path, words), &saved).unwrap();
-        assert_eq!(fs::read_dir(&saved).unwrap().count(), 0);
+        assert_eq!(count(&saved), 0);
     }
 }
 
@@ -198,27 +190,22 @@ fn a_case_of_which_one_data_set_is_refused_saves_nothing() {
     assert!(report.files(&path).is_empty());
     // A difference that was found earlier is still the reason.
     expect(&path, &tensor(&[2, 1], &[1f32, 3.]));
-    assert!(
-        assert_fails(&path, "output_0.pb: element [1, 0]")
-            .computed
-            .is_empty()
-    );
+    let report = assert_fails(&path, "output_0.pb: element [1, 0]");
+    assert!(report.computed.is_empty());
 }
 
 #[test]
 fn a_damaged_file_fails_by_its_name() {
-    for file in [
-        "test_data_set_0/input_0.pb",
-        "test_data_set_0/output_0.pb",
-        "model.onnx",
+    for (folder, file) in [
+        ("test_data_set_0", "input_0.pb"),
+        ("test_data_set_0", "output_0.pb"),
+        ("", "model.onnx"),
     ] {
         let path = small("damaged");
-        let whole = fs::read(path.join(file)).unwrap();
-        fs::write(path.join(file), &whole[..whole.len() - 1]).unwrap();
-        assert_fails(
-            &path,
-            Path::new(file).file_name().unwrap().to_str().unwrap(),
-        );
+        let damaged = path.join(folder).join(file);
+        let whole = fs::read(&damaged).unwrap();
+        fs::write(&damaged, &whole[..whole.len() - 1]).unwrap();
+        assert_fails(&path, file);
     }
 }
 
@@ -242,15 +229,9 @@ fn all_data_sets_count_and_run_in_the_order_of_their_numbers() {
         }
     }
     let report = only(&path);
-    let sets: Vec<&str> = report
-        .computed
-        .iter()
-        .map(|c| c.data_set.as_str())
-        .collect();
-    assert_eq!(
-        sets,
-        ["test_data_set_0", "test_data_set_2", "test_data_set_10"]
-    );
+    let sets = report.computed.iter().map(|c| c.data_set.as_str());
+    let expected = ["test_data_set_0", "test_data_set_2", "test_data_set_10"];
+    assert_eq!(sets.collect::<Vec<_>>(), expected);
     assert_eq!(passed(&[report]), 1);
     let wrong = tensor(&[2, 1], &[1f32, 3.]).encode("y");
     fs::write(path.join("test_data_set_2/output_0.pb"), wrong).unwrap();
@@ -261,12 +242,8 @@ fn all_data_sets_count_and_run_in_the_order_of_their_numbers() {
 #[test]
 fn an_input_with_a_default_may_have_no_file() {
     let path = small("default");
-    let mut model = one_node(
-        18,
-        "ReduceMin",
-        &[],
-        &[zeros(F32, &[2, 2]), zeros(I64, &[1])],
-    );
+    let inputs = [zeros(F32, &[2, 2]), zeros(I64, &[1])];
+    let mut model = one_node(18, "ReduceMin", &[], &inputs);
     let axes = tensor(&[1], &[1i64]).to_proto("x1");
     model.graph.as_mut().unwrap().initializer.push(axes);
     fs::write(path.join("model.onnx"), model.encode_to_vec()).unwrap();
@@ -344,11 +321,7 @@ fn saving_where_no_folder_can_be_is_an_error_and_saving_again_replaces() {
     fs::remove_file(&place).unwrap();
     fs::create_dir(&place).unwrap();
     assert!(save(&report, &saved).is_err(), "a folder is in the way");
-    assert_eq!(
-        fs::read_dir(place.parent().unwrap()).unwrap().count(),
-        1,
-        "nothing is left beside"
-    );
+    assert_eq!(count(place.parent().unwrap()), 1, "nothing is left beside");
 }
 
 fn same<T: wgreduce::Element>(a: T, b: T) -> bool {
@@ -359,12 +332,8 @@ fn same<T: wgreduce::Element>(a: T, b: T) -> bool {
 fn floats_compare_by_value_with_nan_equal_and_signs_of_zeros_ignored() {
     let f16 = half::f16::from_bits;
     let bf16 = half::bf16::from_bits;
-    assert!(
-        same(-0.0f32, 0.0)
-            && same(-0.0f64, 0.0)
-            && same(f16(0x8000), f16(0))
-            && same(bf16(0x8000), bf16(0))
-    );
+    assert!(same(-0.0f32, 0.0) && same(-0.0f64, 0.0));
+    assert!(same(f16(0x8000), f16(0)) && same(bf16(0x8000), bf16(0)));
     assert!(same(f32::NAN, f32::from_bits(0xff80_0001)) && same(f64::NAN, -f64::NAN));
     assert!(same(f16(0x7e00), f16(0xfc01)) && same(bf16(0x7fc0), bf16(0xff81)));
     assert!(!same(f16(0x7c00), f16(0x7c01)) && !same(bf16(0x7f80), bf16(0x7f81)));
@@ -374,26 +343,18 @@ fn floats_compare_by_value_with_nan_equal_and_signs_of_zeros_ignored() {
 
 #[test]
 fn integers_compare_by_value_and_bools_by_truth() {
-    assert!(
-        same(7u8, 7)
-            && !same(7u8, 8)
-            && !same(i64::MAX, i64::MAX - 1)
-            && !same(u64::MAX, u64::MAX - 1)
-    );
+    assert!(same(7u8, 7) && !same(7u8, 8));
+    assert!(!same(i64::MAX, i64::MAX - 1) && !same(u64::MAX, u64::MAX - 1));
     let truth = |b| Tensor::new(Bool, &[1], vec![b]).unwrap();
     assert_eq!(compare(&truth(1), &truth(2)), Ok(()));
     assert!(compare(&truth(1), &truth(0)).is_err());
-    let difference =
-        compare(&tensor(&[1, 2], &[1i8, -1]), &tensor(&[1, 2], &[1i8, 1])).unwrap_err();
-    let (expected, actual) = ("-1".to_string(), "1".to_string());
-    assert_eq!(
-        difference,
-        Difference::Element {
-            index: vec![0, 1],
-            expected,
-            actual
-        }
-    );
+    let [expected, actual] = [[1i8, -1], [1, 1]].map(|row| tensor(&[1, 2], &row));
+    let difference = Difference::Element {
+        index: vec![0, 1],
+        expected: "-1".into(),
+        actual: "1".into(),
+    };
+    assert_eq!(compare(&expected, &actual), Err(difference));
 }
 
 fn close<T: wgreduce::Element>(a: T, b: T) -> bool {
