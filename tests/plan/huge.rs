@@ -6,25 +6,24 @@ use super::memory::limits;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 use support::grid::{CLASSES, class};
+use support::problem_of;
 use wgreduce::unstable::{Pass, Slot, Walk};
-use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, Tuning, reference};
+use wgreduce::{AdapterClass, Caps, DType, Error, Op, Plan, Problem, Tuning, reference};
 
 const BEYOND: u64 = (1 << 32) + 3;
 
 /// Bindings from WebGPU's default to those of a GPU without a limit.
 fn devices() -> Vec<Caps> {
-    let with = |caps: Caps, binding_bytes| Caps {
-        binding_bytes,
-        ..caps
-    };
     let bindings = [1 << 27, (1 << 31) - 4, (1 << 32) - 4, 1 << 40];
-    let each = |b| CLASSES.map(|c| with(class(c), b));
+    let each = |binding_bytes| {
+        CLASSES.map(|kind| Caps {
+            binding_bytes,
+            ..class(kind)
+        })
+    };
     let unlimited = Caps::new(&wgreduce::wgpu::Limits::unlimited(), CLASSES[0]);
-    bindings
-        .into_iter()
-        .flat_map(each)
-        .chain([unlimited])
-        .collect()
+    let limited = bindings.into_iter().flat_map(each);
+    limited.chain([unlimited]).collect()
 }
 
 /// Elements of the input that a pass reads, as [begin, end).
@@ -67,10 +66,6 @@ fn tensors_beyond_32_bits_are_covered_once_with_the_right_bases() {
     // Hundreds of plans; a debug build on a busy machine takes much longer than a release build.
     let took = start.elapsed();
     assert!(took < Duration::from_secs(20), "planning took {took:?}");
-}
-
-fn pass_element(pass: &Pass) -> u64 {
-    pass.src.map_or(1, |v| v.element)
 }
 
 fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
@@ -117,8 +112,8 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
             continue;
         }
         // Some columns of all rows.
-        if let Some(rows) = pass.src.and_then(|view| view.rows) {
-            let [width, pitch] = [rows.bytes, rows.pitch].map(|b| b / pass_element(pass));
+        if let Some((view, rows)) = pass.src.and_then(|view| Some((view, view.rows?))) {
+            let [width, pitch] = [rows.bytes, rows.pitch].map(|b| b / view.element);
             assert_eq!((rows.count, pitch, p.base), (len, inner, 0), "{plan}");
             ranges.extend((0..len).map(|i| (begin + i * pitch, begin + i * pitch + width)));
             continue;
@@ -182,28 +177,16 @@ proptest! {
     }
 }
 
-/// All invocations of the last workgroup count on, past the last output.
 #[test]
-fn numbers_of_outputs_stay_within_32_bits_where_one_invocation_is_enough() {
-    let tuning = Tuning {
+fn tunings_that_ask_for_one_invocation_plan_any_size() {
+    // All invocations of the last workgroup count on, past the last output.
+    let many_outputs = Tuning {
         invocations: 1,
         short_rows: u64::MAX,
         ..Tuning::of(AdapterClass::Discrete)
     };
-    for shape in [[1, 6, 67_108_862], [3, 7, 67_108_863]] {
-        for device in devices() {
-            let caps = device.tuned(tuning.clone());
-            let problem = Problem::arg_max(DType::I64, &shape, 1).expect("a problem");
-            let plan = Plan::new(&problem, &caps).expect("a plan");
-            covered(&plan, shape, &caps);
-        }
-    }
-}
-
-/// Where a driver limits iterations and invocations do not share an output, one takes all parts of a segment.
-#[test]
-fn a_segment_has_no_more_parts_than_one_invocation_takes() {
-    let tuning = Tuning {
+    // Where a driver limits iterations and invocations do not share an output, one takes all parts of a segment.
+    let many_parts = Tuning {
         workgroup: 4,
         row_lanes: 1,
         short_rows: 0,
@@ -212,14 +195,16 @@ fn a_segment_has_no_more_parts_than_one_invocation_takes() {
         slices: 1,
         ..Tuning::of(CLASSES[0])
     };
-    for (dtype, shape) in [
-        (DType::F16, [1, 268_435_454, 2]),
-        (DType::U8, [1, 536_870_909, 1]),
-        (DType::F16, [3, 268_435_455, 1]),
+    for (tuning, op, dtype, shape) in [
+        (&many_outputs, Op::ArgMax, DType::I64, [1, 6, 67_108_862]),
+        (&many_outputs, Op::ArgMax, DType::I64, [3, 7, 67_108_863]),
+        (&many_parts, Op::ReduceMin, DType::F16, [1, 268_435_454, 2]),
+        (&many_parts, Op::ReduceMin, DType::U8, [1, 536_870_909, 1]),
+        (&many_parts, Op::ReduceMin, DType::F16, [3, 268_435_455, 1]),
     ] {
+        let problem = problem_of(op, dtype, &shape, &[1]).expect("a problem");
         for device in devices() {
             let caps = device.tuned(tuning.clone());
-            let problem = Problem::reduce_min(dtype, &shape, &[1]).expect("a problem");
             let plan = Plan::new(&problem, &caps).expect("a plan");
             covered(&plan, shape, &caps);
         }

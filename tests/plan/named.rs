@@ -7,10 +7,8 @@ use wgreduce::{AdapterClass, Caps, DType, Plan, Problem, ProblemError};
 
 /// The parts of a segment that the first pass leaves for the finishing pass.
 fn parts(plan: &Plan) -> u64 {
-    let finish = plan
-        .passes()
-        .iter()
-        .find(|p| p.kernel.walk.name() == "finish");
+    let mut passes = plan.passes().iter();
+    let finish = passes.find(|p| p.kernel.walk.name() == "finish");
     finish.map_or(1, |p| p.params.parts.into())
 }
 
@@ -64,10 +62,8 @@ fn work_above_the_budget_is_cut_into_submits() {
         assert!((16..=20).contains(&parts([budget / 4096, 4096], 0)));
     }
     let caps = class(AdapterClass::Discrete);
-    let plan = planned(
-        Problem::arg_max(DType::F32, &[0, 7], 1).map(|p| p.keepdims(false)),
-        &caps,
-    );
+    let problem = Problem::arg_max(DType::F32, &[0, 7], 1).map(|p| p.keepdims(false));
+    let plan = planned(problem, &caps);
     assert!(plan.parts().is_empty());
 }
 
@@ -155,10 +151,8 @@ fn short_rows_take_one_pass() {
 #[test]
 fn rows_of_a_few_bytes_are_taken_several_at_once() {
     let taken = |dtype, len| {
-        let plan = planned(
-            Problem::arg_min(dtype, &[1 << 20, len], 1),
-            &class(AdapterClass::Discrete),
-        );
+        let problem = Problem::arg_min(dtype, &[1 << 20, len], 1);
+        let plan = planned(problem, &class(AdapterClass::Discrete));
         let text = rows(&plan);
         (text.rows, text.loads, text.words)
     };
@@ -172,10 +166,8 @@ fn rows_of_a_few_bytes_are_taken_several_at_once() {
     assert_eq!(taken(DType::F32, 21).0, 0);
     assert_eq!(taken(DType::U8, 21).0, 0);
     // What is left of the rows takes a second pass.
-    let plan = planned(
-        Problem::arg_min(DType::F32, &[1_000_003, 10], 1),
-        &class(AdapterClass::Discrete),
-    );
+    let problem = Problem::arg_min(DType::F32, &[1_000_003, 10], 1);
+    let plan = planned(problem, &class(AdapterClass::Discrete));
     assert_eq!(plan.passes().len(), 2, "{plan}");
 }
 
@@ -190,10 +182,8 @@ fn a_row_has_as_many_invocations_as_its_bytes_keep_busy() {
                 let units = (len * dtype.size()).div_ceil(4 * u64::from(text.words));
                 let [lanes, loads] = [text.lanes, text.loads].map(u64::from);
                 assert!(lanes * (loads - 1) <= units, "{plan}: {text:?}");
-                assert!(
-                    lanes * loads + lanes > units || text.looped,
-                    "{plan}: {text:?}"
-                );
+                let busy = lanes * loads + lanes > units;
+                assert!(busy || text.looped, "{plan}: {text:?}");
             }
         }
     }
@@ -202,10 +192,8 @@ fn a_row_has_as_many_invocations_as_its_bytes_keep_busy() {
 #[test]
 fn a_middle_axis_is_columns_of_many_matrices() {
     for kind in CLASSES {
-        let plan = planned(
-            Problem::arg_min(DType::F32, &[64, 512, 512], 1),
-            &class(kind),
-        );
+        let problem = Problem::arg_min(DType::F32, &[64, 512, 512], 1);
+        let plan = planned(problem, &class(kind));
         let first = &plan.passes()[0];
         assert_eq!(first.kernel.walk.name(), "columns", "{plan}");
         assert_eq!(first.params.rows, 512);
@@ -231,10 +219,8 @@ fn few_rows_of_bytes_go_by_words_on_a_gpu() {
 #[test]
 fn three_columns_leave_partials_of_their_parts() {
     for kind in CLASSES {
-        let plan = planned(
-            Problem::arg_min(DType::F32, &[1_000_000, 3], 0),
-            &class(kind),
-        );
+        let problem = Problem::arg_min(DType::F32, &[1_000_000, 3], 0);
+        let plan = planned(problem, &class(kind));
         assert_eq!(walks(&plan), ["columns", "finish"], "{plan}");
         assert_eq!(plan.scratch_bytes(), 8 * 3 * parts(&plan));
     }
@@ -245,15 +231,12 @@ fn scattered_axes_take_a_step_each_the_longest_first() {
     let problem = Problem::reduce_min(DType::F32, &[64, 128, 64, 32], &[0, 2]);
     let caps = class(AdapterClass::Integrated);
     let plan = planned(problem, &caps);
-    let steps: Vec<_> = plan
-        .passes()
-        .iter()
-        .filter(|p| p.kernel.walk.name() != "finish")
-        .collect();
-    assert_eq!(steps.len(), 2, "{plan}");
+    let steps = plan.passes().iter();
+    let steps = steps.filter(|p| p.kernel.walk.name() != "finish");
     // The tensor between the steps lacks the axis that the first step reduced.
-    let read: Vec<u64> = steps.iter().map(|p| p.src_bytes()).collect();
-    assert_eq!(read, [4 * (64 * 128 * 64 * 32), 4 * (128 * 64 * 32)]);
+    let read: Vec<u64> = steps.map(|p| p.src_bytes()).collect();
+    let right = [4 * (64 * 128 * 64 * 32), 4 * (128 * 64 * 32)];
+    assert_eq!(read, right, "{plan}");
     assert!(plan.scratch_bytes() >= 4 * (128 * 64 * 32));
 }
 
@@ -261,8 +244,7 @@ fn scattered_axes_take_a_step_each_the_longest_first() {
 fn what_exceeds_a_binding_is_cut_into_boxes_whose_records_are_merged() {
     let caps = fake(1 << 20, 256, 65_535, 64);
     let plan = planned(Problem::arg_max(DType::U8, &[3 << 20], 0), &caps);
-    let mut expected = vec!["rows"; 4];
-    expected.push("finish");
+    let expected = ["rows", "rows", "rows", "rows", "finish"];
     assert_eq!(walks(&plan), expected, "{plan}");
     let merges: Vec<u32> = plan.passes().iter().map(|p| p.params.merge).collect();
     assert_eq!(merges, [0, 1, 1, 1, 0]);
@@ -325,26 +307,20 @@ fn a_plan_reads_as_one_paragraph() {
     let long = planned(Problem::arg_max(DType::F32, &[40_000], 0), &caps);
     assert!(long.passes().len() > 20);
     let text = long.to_string();
-    assert!(
-        text.starts_with("ArgMax float32 [40000] axes [0]: reduce/rows/32bit/partial(2)/"),
-        "{text}"
-    );
+    let begin = "ArgMax float32 [40000] axes [0]: reduce/rows/32bit/partial(2)/";
+    assert!(text.starts_with(begin), "{text}");
     assert!(text.contains("more; scratch "), "{text}");
     assert!(!text.contains('\n') && text.len() < 800, "{text}");
-    let short = planned(
-        Problem::arg_min(DType::F32, &[2, 3], 1),
-        &Caps::webgpu_default(),
-    );
+    let problem = Problem::arg_min(DType::F32, &[2, 3], 1);
+    let short = planned(problem, &Caps::webgpu_default());
     assert_eq!(
         short.to_string(),
         "ArgMin float32 [2, 3] axes [1]: reduce/rows/32bit/index64/wg256x1 on 1x1 (read 24 B, \
          write 16 B, 2 iterations); scratch 0 B"
     );
     let none = planned(Problem::reduce_min(DType::F32, &[0, 3], &[1]), &caps);
-    assert_eq!(
-        none.to_string(),
-        "ReduceMin float32 [0, 3] axes [1]: nothing to do"
-    );
+    let text = "ReduceMin float32 [0, 3] axes [1]: nothing to do";
+    assert_eq!(none.to_string(), text);
     assert!(long.passes()[0].kernel.out.is_partial());
 }
 
@@ -374,18 +350,11 @@ fn swiftshader_and_directx_and_browsers_in_software_take_no_long_kernels() {
         info.name = name.to_owned();
         Caps::of(&info, &Limits::default()).long_kernels
     };
-    assert!(!long(
-        "SwiftShader Device",
-        DeviceType::Cpu,
-        Backend::Vulkan
-    ));
-    assert!(!long(
-        "Microsoft Basic Render Driver",
-        DeviceType::Cpu,
-        Backend::Dx12
-    ));
-    assert!(!long("", DeviceType::Cpu, Backend::BrowserWebGpu));
-    assert!(long("llvmpipe", DeviceType::Cpu, Backend::Vulkan));
+    let cpu = DeviceType::Cpu;
+    assert!(!long("SwiftShader Device", cpu, Backend::Vulkan));
+    assert!(!long("Microsoft Basic Render Driver", cpu, Backend::Dx12));
+    assert!(!long("", cpu, Backend::BrowserWebGpu));
+    assert!(long("llvmpipe", cpu, Backend::Vulkan));
     assert!(long("a GPU", DeviceType::DiscreteGpu, Backend::Dx12));
 }
 
@@ -396,18 +365,13 @@ fn results_that_share_a_word_are_cut_into_no_more_parts_than_an_invocation_may_t
         (t.workgroup, t.row_lanes, t.slice_bytes) = (4, 1, 1);
         (t.invocations, t.slices) = (1 << 20, 1 << 20);
     });
-    let plan = planned(
-        Problem::reduce_min(DType::U8, &[1, (1 << 20) - 2], &[1]),
-        &caps,
-    );
+    let problem = Problem::reduce_min(DType::U8, &[1, (1 << 20) - 2], &[1]);
+    let plan = planned(problem, &caps);
     let [rows, finish] = plan.passes() else {
         panic!("{plan}");
     };
-    assert_eq!(
-        finish.kernel.walk,
-        Walk::Finish(FinishText { lanes: 1, words: 1 }),
-        "{plan}"
-    );
+    let alone = Walk::Finish(FinishText { lanes: 1, words: 1 });
+    assert_eq!(finish.kernel.walk, alone, "{plan}");
     assert!(rows.params.slices > 4000, "{plan}");
     assert!(finish.iterations > 4 * 4000, "{plan}");
 }
