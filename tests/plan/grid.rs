@@ -601,12 +601,10 @@ fn broken_elementwise_plans_are_refused() {
 fn what_begins_within_a_unit_fits_a_dispatch_too() {
     let real = class(AdapterClass::Software);
     let (mut planned, mut pieces) = (0, 0);
-    for (wg, binding) in [4, 16, 64]
-        .into_iter()
-        .flat_map(|wg| (260..420).map(move |b| (wg, b)))
-    {
+    let bindings = |wg| (260..420).map(move |binding| (wg, binding));
+    for (wg, binding_bytes) in [4, 16, 64].into_iter().flat_map(bindings) {
         let caps = Caps {
-            binding_bytes: binding,
+            binding_bytes,
             offset_alignment: 16,
             workgroups: 1,
             ..tuned(&real, |t| {
@@ -617,8 +615,8 @@ fn what_begins_within_a_unit_fits_a_dispatch_too() {
         for shape in [[36, 9], [50, 7], [70, 3]] {
             let problem = Problem::reduce_min(DType::I8, &shape, &[0]).expect("a problem");
             let plan = check(&problem, &caps, &[0]);
-            let plan = plan.unwrap_or_else(|e| panic!("{problem} by {wg} of {binding}: {e}"));
-            let names: Vec<_> = plan.passes().iter().map(|p| p.kernel.walk.name()).collect();
+            let plan = plan.unwrap_or_else(|e| panic!("{problem} on {caps:?}: {e}"));
+            let names = super::walks(&plan);
             planned += 1;
             pieces += usize::from(names.contains(&"columns") && names.contains(&"each"));
         }

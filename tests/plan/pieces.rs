@@ -9,7 +9,7 @@ use super::{eager, fake};
 use proptest::prelude::*;
 use support::grid::{CLASSES, SIZES, class, of_view, tuned, variants};
 use wgreduce::unstable::Slot;
-use wgreduce::{AdapterClass, BufferSplits, Caps, DType, Error, Plan, Problem, Tuning};
+use wgreduce::{AdapterClass, BufferSplits, Caps, DType, Error, Plan, Problem};
 
 /// Random cuts of tensors with these numbers of elements, each cut at a multiple of `vecs`.
 fn cut(elements: impl Iterator<Item = u64>, chance: &[Vec<u16>], vecs: u64) -> Vec<Vec<u64>> {
@@ -65,10 +65,9 @@ fn by_chance(
 ) -> Check {
     let outputs = problem.outputs();
     let size = outputs.iter().map(|o| o.dtype.size()).min().unwrap_or(1);
-    let vecs = if aligned {
-        16 / size.min(problem.dtype().size())
-    } else {
-        1
+    let vecs = match aligned {
+        true => 16 / size.min(problem.dtype().size()),
+        false => 1,
     };
     // For a view, the elements of the tensor that it lies in.
     let read = 0..problem.inputs().len();
@@ -138,17 +137,9 @@ fn copied_columns_of_a_view_keep_their_indices() {
     // A dispatch sees a few columns, of which a copy moves less than partial results would.
     let caps = Caps {
         workgroups: 5,
-        ..eager(|tuning| {
-            *tuning = Tuning {
-                workgroup: 1,
-                row_lanes: 1,
-                invocations: 0,
-                slice_bytes: 0,
-                slices: 0,
-                short_rows: 0,
-                submit_bytes: 0,
-                each: false,
-            }
+        ..eager(|t| {
+            (t.workgroup, t.row_lanes, t.invocations, t.slices) = (1, 1, 0, 0);
+            (t.slice_bytes, t.short_rows, t.submit_bytes) = (0, 0, 0);
         })
     };
     let plan = check(&problem, &caps, &cut_at(1), false, 0).expect("a run that ends well");
@@ -180,16 +171,11 @@ fn only_what_a_buffer_ends_in_is_cut() {
     // The rows after the cut, the rows before it, the two parts of the row with the cut, and the pass that finishes
     // them.
     assert_eq!(plan.passes().len(), 5, "{plan}");
-    let read: Vec<u64> = plan.passes()[..4]
-        .iter()
-        .map(|p| p.src_bytes() / 4)
-        .collect();
-    assert_eq!(read, [699_000, 300_000, 500, 500]);
+    let read = plan.passes()[..4].iter().map(|p| p.src_bytes() / 4);
+    assert!(read.eq([699_000, 300_000, 500, 500]), "{plan}");
     let whole = Plan::in_pieces(&problem, &caps, &BufferSplits::default(), true);
-    assert_eq!(
-        whole.expect("a plan"),
-        Plan::new(&problem, &caps).expect("a plan")
-    );
+    let plain = Plan::new(&problem, &caps).expect("a plan");
+    assert_eq!(whole.ok(), Some(plain));
 }
 
 #[test]
@@ -271,10 +257,8 @@ fn cuts_outside_of_the_tensor_and_repeated_ones_change_nothing() {
         Plan::in_pieces(&problem, &caps, &cuts, true).expect("a plan")
     };
     assert_eq!(planned(&[67, 16, 0, 16, 64]), planned(&[16]));
-    assert_eq!(
-        planned(&[0, 67]),
-        Plan::new(&problem, &caps).expect("a plan")
-    );
+    let whole = Plan::new(&problem, &caps).expect("a plan");
+    assert_eq!(planned(&[0, 67]), whole);
 }
 
 #[test]
