@@ -55,10 +55,7 @@ pub fn run(memory: Memory<'_>, truth: &Truth, passes: &[Pass]) -> Check<Vec<Vec<
     let outs = passes.iter().map(|p| p.kernel.out);
     let mut partial = outs.filter(|out| out.is_partial());
     let first = partial.next().unwrap_or(StoreFormat::Partial(4));
-    ensure!(
-        partial.all(|other| other == first),
-        "partials of several sizes"
-    );
+    ensure!(partial.all(|out| out == first), "partials differ");
     let partial = first.bytes();
     let partials = (plan.slot_bytes(Slot::Partials) / partial) as usize;
     let temp = |i| vec![None; (plan.slot_bytes(Slot::Temp(i)) / size) as usize];
@@ -125,10 +122,7 @@ impl Machine<'_> {
                             Some((_, data)) if alone => elements_of(expected, data),
                             _ => expected.to_vec(),
                         };
-                        ensure!(
-                            *from == expected,
-                            "output {o} is of {from:?}, not of {expected:?}"
-                        );
+                        ensure!(*from == expected, "output {o} is of {from:?}");
                     }
                     (Some(cell), _) => return Err(format!("output {o} is {cell:?}")),
                 }
@@ -233,11 +227,7 @@ fn pairs(pass: &Pass) -> Check {
     };
     let slots: Vec<Slot> = slots.collect();
     let right = wanted.into_iter().map(Slot::Output);
-    ensure!(
-        right.eq(slots.iter().copied()),
-        "{slots:?} beside {:?}",
-        pass.dst.slot
-    );
+    ensure!(right.eq(slots.iter().copied()), "{slots:?} beside it");
     let bound = kernel.bindings();
     let bound = bound.iter().filter(|r| matches!(r, Resource::Beside(_)));
     ensure!(bound.count() == slots.len(), "{} are bound", slots.len());
@@ -444,10 +434,7 @@ impl<'m, 'a> Run<'m, 'a> {
                 let of = self.machine.contents(src.slot, element)?;
                 ensure!(of.len() == 1, "element {element} stands for {of:?}");
                 let right = u64::from(truth.place[of[0] as usize]);
-                ensure!(
-                    claimed == right,
-                    "element {element} has index {claimed}, not {right}"
-                );
+                ensure!(claimed == right, "{element} has index {claimed}");
             }
             from.extend(self.machine.contents(src.slot, element)?);
         }
@@ -534,10 +521,7 @@ impl<'m, 'a> Run<'m, 'a> {
                 return Err(format!("results are written to {slot:?}"));
             };
             let before = self.machine.results[i][element].replace(cell.clone());
-            ensure!(
-                before.is_none(),
-                "element {element} of {i} is written twice"
-            );
+            ensure!(before.is_none(), "{element} of {i} is written twice");
         }
         self.put_alone(element, cell)
     }

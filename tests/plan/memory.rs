@@ -132,10 +132,8 @@ impl<'a> Memory<'a> {
         // Only inputs come through windows of the host.
         let from_host = matches!(slot, Slot::Input(_));
         let gathered = rows.filter(|r| from_host && r.count * r.bytes == bytes);
-        ensure!(
-            bytes > 0 && bytes.is_multiple_of(element),
-            "{view:?} is no range"
-        );
+        let range = bytes > 0 && bytes.is_multiple_of(element);
+        ensure!(range, "{view:?} is no range");
         let extent = rows.map_or(bytes, |r| (r.count - 1) * r.pitch + r.bytes);
         ensure!(
             offset + extent <= whole && (gathered.is_some() || extent == bytes),
@@ -157,15 +155,9 @@ impl<'a> Memory<'a> {
         }
         let end = (begin + bytes).next_multiple_of(4).max(at + 16).min(size);
         let limit = self.caps.binding_bytes;
-        ensure!(
-            end - at <= limit,
-            "{view:?} takes a binding of {}",
-            end - at
-        );
-        ensure!(
-            (begin - at).is_multiple_of(element),
-            "{view:?} is not aligned"
-        );
+        ensure!(end - at <= limit, "{view:?} takes {} bytes", end - at);
+        let aligned = (begin - at).is_multiple_of(element);
+        ensure!(aligned, "{view:?} is not aligned");
         Ok(Bind {
             slot,
             bytes: end - at,
@@ -207,10 +199,7 @@ impl<'m> Dispatch<'m> {
     /// Checks that an invocation has no more loop iterations than were planned.
     pub fn iterated(&self, iterations: u64) -> Check {
         let most = self.pass.iterations;
-        ensure!(
-            iterations <= most,
-            "{iterations} iterations where {most} were planned"
-        );
+        ensure!(iterations <= most, "{iterations} of {most} iterations");
         Ok(())
     }
 
@@ -227,46 +216,28 @@ impl<'m> Dispatch<'m> {
 /// Checks that a pass respects the limits that a device checks, and those that it does not.
 pub fn limits(pass: &Pass, caps: &Caps) -> Check {
     let [x, y, z] = pass.workgroups;
-    ensure!(
-        x.min(y) >= 1 && x.max(y) <= caps.workgroups && z == 1,
-        "{x}x{y}x{z} workgroups"
-    );
+    let fits = x.min(y) >= 1 && x.max(y) <= caps.workgroups && z == 1;
+    ensure!(fits, "{x}x{y}x{z} workgroups");
     ensure!(pass.params.grid == x, "a grid of {}", pass.params.grid);
     let kernel = &pass.kernel;
     let wg = kernel.workgroup;
-    ensure!(
-        wg <= caps.invocations && wg.is_power_of_two(),
-        "workgroups of {wg}"
-    );
-    ensure!(
-        kernel.workgroup_bytes() <= caps.workgroup_bytes,
-        "{} bytes of workgroup memory",
-        kernel.workgroup_bytes()
-    );
-    ensure!(
-        caps.iterations
-            .is_none_or(|most| pass.iterations <= most.into()),
-        "{} iterations",
-        pass.iterations
-    );
+    ensure!(wg <= caps.invocations, "workgroups of {wg}");
+    ensure!(wg.is_power_of_two(), "workgroups of {wg}");
+    let bytes = kernel.workgroup_bytes();
+    let most = caps.workgroup_bytes;
+    ensure!(bytes <= most, "{bytes} bytes of workgroup memory");
+    let (iterations, most) = (pass.iterations, caps.iterations);
+    let most = most.map_or(u64::MAX, u64::from);
+    ensure!(iterations <= most, "{iterations} iterations of {most}");
     let budget = caps.tuning.submit_bytes.max(1024);
-    ensure!(
-        pass.cost() <= budget,
-        "{} bytes where a submit may take {budget}",
-        pass.cost()
-    );
-    let listed = pass
-        .stride_table
-        .iter()
-        .flat_map(|(_, views)| views.iter().copied());
+    ensure!(pass.cost() <= budget, "costs {} of {budget}", pass.cost());
     let own = [pass.src, pass.indices, Some(pass.dst)];
-    let listed = listed.chain(pass.beside.iter().copied());
+    let listed = pass.stride_table.iter().flat_map(|(_, views)| views);
+    let listed = listed.chain(&pass.beside).copied();
     let bindings = kernel.bindings();
     let storage = bindings.iter().filter(|r| !r.is_uniform()).count();
-    ensure!(
-        storage <= caps.storage_buffers as usize,
-        "{storage} storage buffers"
-    );
+    let most = caps.storage_buffers as usize;
+    ensure!(storage <= most, "{storage} storage buffers");
     if let Some((table, views)) = &pass.stride_table {
         let inputs = match kernel.walk {
             Walk::Elementwise(taken) => taken.inputs as usize,
@@ -278,11 +249,8 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
             "{} inputs",
             views.len()
         );
-        ensure!(
-            table.strides.len() <= 32,
-            "{} dimensions",
-            table.shape.len()
-        );
+        let dims = table.strides.len();
+        ensure!(dims <= 32, "{dims} dimensions");
         let items: u64 = table.shape.iter().map(|&s| u64::from(s)).product();
         let of_view = !matches!(kernel.walk, Walk::Elementwise(_));
         ensure!(

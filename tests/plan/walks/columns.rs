@@ -25,15 +25,10 @@ impl Run<'_, '_> {
             p.inner
         );
         ensure!(shared == (p.team > 1), "{} slices in a part", p.team);
-        ensure!(
-            !shifted || words == 1 && columns > 1,
-            "{words} words are shifted"
-        );
-        ensure!(
-            runs == 1 || !shared && p.width >= runs,
-            "{runs} of {} units",
-            p.width
-        );
+        let narrow = words == 1 && columns > 1;
+        ensure!(!shifted || narrow, "{words} words are shifted");
+        let several = !shared && p.width >= runs;
+        ensure!(runs == 1 || several, "{runs} of {} units", p.width);
         ensure!(
             (1..=p.slice_rows).contains(&loads) && p.rows >= loads * p.team,
             "{loads} loads of {} rows, {} slices of {}",
@@ -123,10 +118,8 @@ impl Run<'_, '_> {
         let again = ((first - begin).max(lane) - lane).div_ceil(p.team);
         ensure!(first < end && count >= loads, "a slice of {count} rows");
         let origin = p.src_delta + matrix * p.len * p.pitch;
-        ensure!(
-            text.shifted || origin.is_multiple_of(columns),
-            "a unit within another"
-        );
+        let whole = text.shifted || origin.is_multiple_of(columns);
+        ensure!(whole, "a unit within another");
         let start = origin + ((begin + lane) * p.row_units + unit) * columns;
         let mut found = vec![Found::new(); columns as usize];
         // Rows are taken again only if those after them are.
@@ -160,11 +153,7 @@ impl Run<'_, '_> {
     fn loads_unit(&self, at: u32, words: u32) -> Check {
         let src = self.source()?;
         let end = u64::from(at) * src.element + 4 * u64::from(words);
-        ensure!(
-            end <= src.bytes,
-            "a unit of a binding of {} bytes",
-            src.bytes
-        );
+        ensure!(end <= src.bytes, "a unit to {end} of {}", src.bytes);
         match words {
             4 => self.loads(0, src, at),
             _ => (0..words).for_each(|_| self.loads(0, src, at)),

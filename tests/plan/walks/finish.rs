@@ -8,20 +8,16 @@ impl Run<'_, '_> {
     pub(super) fn finish(&mut self, lanes: u32, words: u32) -> Check {
         let p = self.p;
         let record = self.pass.src.map_or(0, |src| src.element);
-        ensure!(
-            words == 0 || u64::from(4 * words) == record,
-            "partials of {record} bytes in {words} words"
-        );
+        let whole = words == 0 || u64::from(4 * words) == record;
+        ensure!(whole, "partials of {record} bytes in {words} words");
         let read = match lanes {
             1 => self.finish_alone()?,
             _ => self.finish_by_teams(lanes)?,
         };
         // If the pass finishes only some outputs, other partials lie between theirs.
         let all = self.source()?.count == u64::from(p.items * p.parts);
-        ensure!(
-            !all || read.len() as u64 == self.source()?.count,
-            "partials are left out"
-        );
+        let read_all = read.len() as u64 == self.source()?.count;
+        ensure!(!all || read_all, "partials are left out");
         // The next step may overwrite these partials.
         read.iter()
             .for_each(|&r| self.machine.finished[r as usize] = true);

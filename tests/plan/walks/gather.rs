@@ -34,10 +34,8 @@ impl Run<'_, '_> {
             "indices of {words} words in {:?}",
             indices.slot
         );
-        ensure!(
-            indices.at(p.indices_delta + o)? == output,
-            "output {output} reads another's index"
-        );
+        let index = indices.at(p.indices_delta + o)?;
+        ensure!(index == output, "output {output} reads {index}");
         for index in 0..self.machine.truth.len {
             let (lo, hi) = (index as u32, (index >> 32) as u32);
             let (base_lo, base_hi) = (p.base as u32, (p.base >> 32) as u32);

@@ -134,16 +134,11 @@ impl Run<'_, '_> {
 
     fn shared_rows(&mut self, text: RowsText) -> Check {
         let (p, wg, lanes) = (self.p, self.wg, text.lanes);
-        ensure!(
-            lanes.is_power_of_two() && lanes <= wg && text.loads > 0,
-            "{lanes} lanes of {wg}"
-        );
+        let right = lanes.is_power_of_two() && lanes <= wg && text.loads > 0;
+        ensure!(right, "{lanes} lanes of {wg}");
         self.positions_fit(text, p.len)?;
         let (teams, per_word) = (wg / lanes, self.per_word());
-        ensure!(
-            teams.is_multiple_of(per_word),
-            "a workgroup owns a part of a word"
-        );
+        ensure!(teams.is_multiple_of(per_word), "a part of a word");
         for group in self.dispatch.groups() {
             let first = group * teams;
             let mut bests = Vec::new();
@@ -190,10 +185,8 @@ impl Run<'_, '_> {
             text.loads
         );
         ensure!(p.src_delta.is_multiple_of(per), "rows begin within a unit");
-        ensure!(
-            !self.out().is_partial() && (each * bytes).is_multiple_of(4),
-            "results of {bytes} bytes"
-        );
+        let whole = !self.out().is_partial() && (each * bytes).is_multiple_of(4);
+        ensure!(whole, "results of {bytes} bytes");
         let vecs = (each * bytes).is_multiple_of(16);
         ensure!(
             (p.dst_delta * bytes).is_multiple_of(if vecs { 16 } else { 4 }),

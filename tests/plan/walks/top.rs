@@ -129,16 +129,10 @@ impl Machine<'_> {
             looked.sort_unstable();
             let mut next = 0;
             for &mut [start, end] in looked {
-                ensure!(
-                    start == next,
-                    "result {at} is looked for at {start}, not {next}"
-                );
+                ensure!(start == next, "{at} is looked for at {start}");
                 next = end;
             }
-            ensure!(
-                next == len,
-                "result {at} is looked for in {next} of {len} places"
-            );
+            ensure!(next == len, "{at} is looked for in {next} of {len}");
         }
         Ok(())
     }
@@ -177,11 +171,7 @@ impl<'m, 'a> Run<'m, 'a> {
         let beside = pass.beside.iter().map(|view| machine.memory.bind(view));
         let beside = beside.collect::<Check<Vec<_>>>()?.pop();
         for written in beside.iter().chain([&dst]) {
-            ensure!(
-                src.slot != written.slot,
-                "{:?} is read and written",
-                src.slot
-            );
+            ensure!(src.slot != written.slot, "{:?} is written", src.slot);
         }
         let p = Params {
             src_delta: src.delta,
@@ -368,10 +358,8 @@ impl<'m, 'a> Run<'m, 'a> {
     fn merge(&mut self, words: u32) -> Check {
         let p = self.p;
         let lists = list(self.src.slot)?;
-        ensure!(
-            u64::from(words) * 4 == self.src.element,
-            "entries of {words} words"
-        );
+        let entry = 4 * u64::from(words);
+        ensure!(entry == self.src.element, "entries of {words} words");
         let each = p.groups * p.group * p.taken;
         ensure!(p.items.is_multiple_of(each), "{} items of {each}", p.items);
         ensure!(
@@ -382,11 +370,8 @@ impl<'m, 'a> Run<'m, 'a> {
             p.group
         );
         let covered = self.invocations(p.items).count();
-        ensure!(
-            covered == p.items as usize,
-            "{covered} of {} items",
-            p.items
-        );
+        let items = p.items as usize;
+        ensure!(covered == items, "{covered} of {items} items");
         let search = (p.entries + 1).next_power_of_two().ilog2();
         let ranks = p.first_rank..p.first_rank + p.taken;
         ensure!(
@@ -409,10 +394,8 @@ impl<'m, 'a> Run<'m, 'a> {
                     let entry = entry.ok_or_else(|| format!("entry {at} was not written"))?;
                     entry.read = true;
                     let same = places.get_or_insert(entry.of.clone());
-                    ensure!(
-                        entry.rank == rank && Rc::ptr_eq(&entry.of, same),
-                        "entry {at} is of another list"
-                    );
+                    let own = entry.rank == rank && Rc::ptr_eq(&entry.of, same);
+                    ensure!(own, "entry {at} is of another list");
                 }
                 let places = places.ok_or("lists of no entries")?;
                 let lost = p.best.min(places.len() as u32) > p.entries;
@@ -472,24 +455,17 @@ impl<'m, 'a> Run<'m, 'a> {
                     continue;
                 }
                 let at = self.dst.at(p.dst_delta + o)?;
-                ensure!(
-                    indices.at(indices.delta + o)? == at,
-                    "result {at} reads another's index"
-                );
-                ensure!(
-                    self.machine.indexed[at as usize],
-                    "result {at} has no index"
-                );
+                let index = indices.at(indices.delta + o)?;
+                ensure!(index == at, "result {at} reads the index of {index}");
+                let indexed = self.machine.indexed[at as usize];
+                ensure!(indexed, "result {at} has no index");
                 let segment = self.machine.segments[self.machine.result(at).0].clone();
                 let start = self.segment(output)?;
                 let whole = p.base as u32..p.base as u32 + p.len;
                 for n in [0, p.len - 1] {
                     let (place, element) = self.place(start, 0, n)?;
                     let right = segment[place as usize];
-                    ensure!(
-                        right == (place, element),
-                        "result {at} takes {element} for {place}"
-                    );
+                    ensure!(right == (place, element), "{at} takes {element}");
                 }
                 self.machine.looked[at as usize].push([whole.start, whole.end]);
             }
