@@ -15,9 +15,8 @@ pub fn late(reducer: &Reducer) -> Result<(), Failed> {
     let input = ramp(DType::U8, n);
     let problem = Problem::arg_max(DType::U8, &[n], 0)?;
     let expected = wgreduce::reference::evaluate(&problem, &[&input])?;
-    let soon = reducer
-        .with_timeout(Duration::ZERO)
-        .prepare_blocking(&problem)?;
+    let hasty = reducer.with_timeout(Duration::ZERO);
+    let soon = hasty.prepare_blocking(&problem)?;
     // OpenGL may compute during the submit, so the run may be done in time.
     let may_be_done = reducer.adapter_info().backend == Backend::Gl;
     for _ in 0..3 {
@@ -45,10 +44,8 @@ pub fn late(reducer: &Reducer) -> Result<(), Failed> {
 fn keep_busy(reducer: &Reducer, reduction: &Reduction) -> Result<(), Error> {
     let bytes = [reduction.problem().input_bytes(0), 8];
     let [from, to] = bytes.map(|bytes| buffer(reducer, bytes, BufferUsages::STORAGE));
-    let bound = reduction.bind(Buffers::new(
-        &[from.slice(..).into()],
-        &[to.slice(..).into()],
-    ))?;
+    let (inputs, outputs) = ([from.slice(..).into()], [to.slice(..).into()]);
+    let bound = reduction.bind(Buffers::new(&inputs, &outputs))?;
     for _ in 0..20 {
         let mut encoder = reducer.device().create_command_encoder(&Default::default());
         bound.encode(&mut encoder);
@@ -76,9 +73,8 @@ pub fn several(reducer: &Reducer) -> Result<(), Failed> {
         for _ in 0..5 {
             let choice = AdapterChoice::Index(index);
             let reducer = Reducer::open_blocking(&choice).map_err(|e| e.to_string())?;
-            let reduction = reducer
-                .prepare_blocking(&problem)
-                .map_err(|e| e.to_string())?;
+            let reduction = reducer.prepare_blocking(&problem);
+            let reduction = reduction.map_err(|e| e.to_string())?;
             for _ in 0..10 {
                 let outputs = pollster::block_on(reduction.run_bytes(&[&input]));
                 let outputs = outputs.map_err(|e| e.to_string())?;
@@ -124,10 +120,7 @@ pub fn lost(reducer: &Reducer) -> Result<(), Failed> {
         }
     }
     let next = Reducer::open_blocking(&AdapterChoice::Index(index))?;
-    assert_eq!(
-        next.prepare_blocking(&problem)?
-            .run_bytes_blocking(&[&input])?,
-        expected
-    );
+    let whole = next.prepare_blocking(&problem)?;
+    assert_eq!(whole.run_bytes_blocking(&[&input])?, expected);
     Ok(())
 }

@@ -61,11 +61,8 @@ fn many_inputs(reducer: &Reducer, dtype: DType) -> Result<(), Failed> {
         ..reducer.caps().clone()
     };
     for reducer in [reducer, &reducer.with_caps(caps)] {
-        if takes_case(
-            reducer,
-            1,
-            ("many inputs", reducer.caps().storage_buffers, dtype),
-        ) {
+        let case = ("many inputs", reducer.caps().storage_buffers, dtype);
+        if takes_case(reducer, 1, case) {
             same(reducer, &problem, &slices(&inputs), 0)?;
         }
     }

@@ -44,27 +44,14 @@ pub fn made(reducer: &Reducer) -> Result<(), Failed> {
     let small = kinds.into_iter().map(|kind| (kind, 3 << 18, 1 << 18));
     let large = (Noise::Words(u64::MAX), 33 << 20, 64 << 20);
     for (seed, (kind, bytes, most)) in (1..).zip(small.chain([large])) {
-        let buffer = buffer(
-            reducer,
-            bytes + 48,
-            BufferUsages::STORAGE | BufferUsages::COPY_SRC,
-        );
-        fill(
-            (reducer.device(), reducer.queue()),
-            &buffer,
-            most,
-            seed,
-            kind,
-        );
-        let (made, expected) = (
-            contents(reducer, &buffer)?,
-            noise(bytes as usize + 48, seed, kind),
-        );
-        let different = made
-            .iter()
-            .zip(&expected)
-            .position(|(made, expected)| made != expected);
-        if let Some(at) = different {
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+        let buffer = buffer(reducer, bytes + 48, usage);
+        let device = (reducer.device(), reducer.queue());
+        fill(device, &buffer, most, seed, kind);
+        let made = contents(reducer, &buffer)?;
+        let expected = noise(bytes as usize + 48, seed, kind);
+        let mut both = made.iter().zip(&expected);
+        if let Some(at) = both.position(|(made, expected)| made != expected) {
             return Err(format!("{kind:?} of seed {seed} differs at byte {at} of {bytes}").into());
         }
     }

@@ -19,9 +19,8 @@ pub fn folder() -> Option<PathBuf> {
 
 pub fn official(reducer: &Reducer) -> Result<(), Failed> {
     passes(|problem, inputs| {
-        reducer
-            .prepare_blocking(problem)?
-            .run_bytes_blocking(inputs)
+        let reduction = reducer.prepare_blocking(problem)?;
+        reduction.run_bytes_blocking(inputs)
     })
 }
 

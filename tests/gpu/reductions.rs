@@ -166,30 +166,21 @@ fn several_results(reducer: &Reducer, scores: &[f32; 6]) -> Result<(), Failed> {
     assert_eq!(outputs.get::<i64>(0)?, [1, 0]);
     let values = outputs.get::<f32>(1)?;
     assert!(values[0] == 2.0 && values[1].is_nan(), "{values:?}");
-    let told = |e: wgreduce::Error| e.to_string();
-    let refused = [
-        reducer
-            .run_blocking::<f32, i64>(&both, scores)
-            .map_err(told),
-        outputs.get::<i64>(1).map_err(told),
-        outputs.get::<i64>(2).map_err(told),
+    let one = reducer.run_blocking::<f32, i64>(&both, scores);
+    let refused = [one, outputs.get(1), outputs.get(2)];
+    let right = [
+        "ArgMax gives 2 outputs where the call takes 1",
+        "output 1 is float32 (f32) in the problem but int64 (i64) in the call",
+        "there is no output 2: ArgMax has 2",
     ];
-    assert_eq!(
-        refused.map(Result::unwrap_err),
-        [
-            "ArgMax gives 2 outputs where the call takes 1",
-            "output 1 is float32 (f32) in the problem but int64 (i64) in the call",
-            "there is no output 2: ArgMax has 2",
-        ]
-    );
+    let told = refused.map(|refused| refused.unwrap_err().to_string());
+    assert_eq!(told, right);
     let least = Problem::min(DType::F32, &[[6], [6]])?;
     let other = scores.map(|x| x - 1.0);
     let outputs = pollster::block_on(reducer.run_many(&least, &[scores, &other[..]]))?;
     assert_eq!(outputs.get::<f32>(0)?[..3], other[..3]);
-    let bytes = reducer.run_bytes_blocking(
-        &least,
-        &[bytemuck::bytes_of(scores), bytemuck::bytes_of(&other)],
-    )?;
+    let inputs = [bytemuck::bytes_of(scores), bytemuck::bytes_of(&other)];
+    let bytes = reducer.run_bytes_blocking(&least, &inputs)?;
     assert_eq!(bytes, outputs.into_bytes());
     Ok(())
 }
@@ -334,23 +325,18 @@ fn folded(reducer: &Reducer) -> Result<(), Failed> {
 /// Elements in no particular order; the extremes are repeated, also near the end.
 pub fn ramp(dtype: DType, n: u64) -> Vec<u8> {
     let size = dtype.size() as usize;
-    let n = n as usize;
-    let mut bytes = vec![0x11u8; n * size];
-    let all = &mut bytes[..];
-    let mut i = 0;
-    while i < n {
-        let x = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44;
-        let (first, last) = (i * size, i * size + size - 1);
-        all[first] = (x & 0x3f) as u8 | 0x40;
+    let mut bytes = vec![0x11u8; n as usize * size];
+    for (i, element) in (0..n).zip(bytes.chunks_exact_mut(size)) {
+        let x = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44;
+        element[0] = (x & 0x3f) as u8 | 0x40;
         if x == 77 || i + 3 == n {
-            all[last] = 0;
-            all[first] = 1;
+            element[size - 1] = 0;
+            element[0] = 1;
         }
         if x == 78 || i + 2 == n {
-            all[last] = 0x7e;
-            all[first] = 0x7f;
+            element[size - 1] = 0x7e;
+            element[0] = 0x7f;
         }
-        i += 1;
     }
     bytes
 }

@@ -7,7 +7,7 @@ use libtest_mimic::Failed;
 use support::device::differs_in_pieces;
 use support::views::VIEWS;
 use support::{Bits, bytes, drawn, mixed, seeds, tensor, top_problem as problem, types, zeros};
-use wgreduce::{AdapterClass, BufferSplits, Class, DType, Reducer};
+use wgreduce::{AdapterClass, BufferSplits, Caps, Class, DType, Reducer};
 
 /// How many elements are wanted of so many: around the ends of lists, and of workgroups.
 fn wanted(len: u64) -> impl Iterator<Item = u64> {
@@ -19,17 +19,14 @@ fn wanted(len: u64) -> impl Iterator<Item = u64> {
 
 /// Mappings that differ: the device's own, that of a GPU which few invocations fill, and one with small workgroups and many parts.
 fn mappings(reducer: &Reducer) -> [Reducer; 3] {
-    let mut small = tuned(reducer, |t| (t.workgroup, t.invocations) = (16, 1 << 14));
-    let mut caps = small.caps().clone();
-    caps.invocations = 16;
-    small = small.with_caps(caps);
-    [
-        reducer.clone(),
-        tuned(&of_class(reducer, AdapterClass::Discrete), |t| {
-            t.invocations = 32
-        }),
-        small,
-    ]
+    let gpu = of_class(reducer, AdapterClass::Discrete);
+    let gpu = tuned(&gpu, |t| t.invocations = 32);
+    let small = tuned(reducer, |t| (t.workgroup, t.invocations) = (16, 1 << 14));
+    let small = small.with_caps(Caps {
+        invocations: 16,
+        ..small.caps().clone()
+    });
+    [reducer.clone(), gpu, small]
 }
 
 pub fn contiguous(reducer: &Reducer) -> Result<(), Failed> {
@@ -62,9 +59,8 @@ pub fn contiguous(reducer: &Reducer) -> Result<(), Failed> {
                 let way = drawn((dtype, shape, k));
                 let problem = problem(dtype, &shape, 1, k, way)?;
                 let large = shape[1] > 5000;
-                if !takes(reducer, ("top k", large && way % 4 > 0), &problem)
-                    || large && way % 4 > 0
-                {
+                let left_out = large && way % 4 > 0;
+                if left_out || !takes(reducer, ("top k", left_out), &problem) {
                     continue;
                 }
                 let reducer = &mappings[(way / 12 % 3) as usize];
@@ -180,10 +176,8 @@ pub fn pieces(reducer: &Reducer) -> Result<(), Failed> {
                     inputs: vec![cut(n, 1, bits)],
                     outputs: vec![cut(results, 1, bits), cut(results, 1, bits)],
                 };
-                let either = *bits.pick(&[reducer, &small]);
-                if let Some(e) =
-                    differs_in_pieces(either, &problem, &[&data], &cuts, 8 * bits.below(5))
-                {
+                let (either, offset) = (*bits.pick(&[reducer, &small]), 8 * bits.below(5));
+                if let Some(e) = differs_in_pieces(either, &problem, &[&data], &cuts, offset) {
                     return Err(e.into());
                 }
                 let memory = [600_000, 1 << 30][(way / 12 % 2) as usize];

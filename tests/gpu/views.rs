@@ -30,12 +30,8 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
                 if takes_one_of(reducer, 1, "views", &problem, view) {
                     let drawn = drawn((view, &problem));
                     let offset = [0, dtype.size(), 48][drawn as usize % 3];
-                    let reducer = if drawn / 3 % 4 == 0 {
-                        &abreast
-                    } else {
-                        reducer
-                    };
-                    check_view(reducer, &problem, view, drawn >> 4, offset)?;
+                    let mapped = [&abreast, reducer][usize::from(drawn / 3 % 4 > 0)];
+                    check_view(mapped, &problem, view, drawn >> 4, offset)?;
                 }
             }
         }
@@ -65,21 +61,16 @@ fn views_by_other_ways(reducer: &Reducer, view: &Viewed, turn: u64) -> Result<()
         }
         let problem = plain.strided(0, view.1, view.2);
         let expected = wgreduce::reference::evaluate(&problem, &[&data])?;
-        let actual = reducer
-            .prepare_blocking(&problem)?
-            .run_bytes_blocking(&[&data])?;
+        let reduction = reducer.prepare_blocking(&problem)?;
+        let actual = reduction.run_bytes_blocking(&[&data])?;
         assert_eq!(actual, expected, "{problem}");
         streamed(reducer, &problem, std::slice::from_ref(&data), 20_000)
             .map_err(|e| format!("{problem}: {e}"))?;
         if !problem.is_copy() {
-            let ours = reducer
-                .shard_blocking(&problem, 1 << 20)?
-                .run_bytes_blocking(7, &data)?;
-            assert_eq!(
-                ours,
-                Partial::from_reference(&problem, 7, &data)?,
-                "{problem}"
-            );
+            let shard = reducer.shard_blocking(&problem, 1 << 20)?;
+            let ours = shard.run_bytes_blocking(7, &data)?;
+            let theirs = Partial::from_reference(&problem, 7, &data)?;
+            assert_eq!(ours, theirs, "{problem}");
         }
     }
     Ok(())

@@ -203,14 +203,8 @@ impl Walked {
         let plan = Plan::new(problem, self.reducer.caps())?;
         let names = plan.passes().iter().map(|pass| pass.kernel.walk.name());
         self.names.extend(names);
-        let tuning = &self.reducer.caps().tuning;
-        Ok(takes_one_of(
-            &self.reducer,
-            few,
-            ("walks", tuning),
-            problem,
-            (),
-        ))
+        let place = ("walks", &self.reducer.caps().tuning);
+        Ok(takes_one_of(&self.reducer, few, place, problem, ()))
     }
 
     fn check(&mut self, problem: Problem, shape: [u64; 3]) -> Result<(), Failed> {
@@ -360,11 +354,8 @@ pub fn every_way(reducer: &Reducer) -> Vec<Reducer> {
         (t.workgroup, t.row_lanes) = (256, 256);
         t.invocations = 1 << 18;
     });
-    [1, 8, 64]
-        .map(rows)
-        .into_iter()
-        .chain([each, narrow, wide])
-        .collect()
+    let rows = [1, 8, 64].map(rows).into_iter();
+    rows.chain([each, narrow, wide]).collect()
 }
 
 pub fn forced(reducer: &Reducer) -> Result<(), Failed> {
