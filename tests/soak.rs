@@ -131,22 +131,15 @@ fn awaited(reducer: &Reducer, task: &Task) -> Result<(), String> {
 /// Runs in the caller's buffers, between guards.
 fn bound(reducer: &Reducer, task: &Task) -> Result<(), String> {
     let offset = task.problem.dtype().size();
-    match differs(reducer, &task.problem, &[&task.input], offset) {
-        None => Ok(()),
-        Some(difference) => Err(difference),
-    }
+    differs(reducer, &task.problem, &[&task.input], offset).map_or(Ok(()), Err)
 }
 
 /// Runs as a stream that may take 64 KiB of memory.
 fn streamed(reducer: &Reducer, task: &Task) -> Result<(), String> {
-    let stream = reducer
-        .stream_blocking(&task.problem, 1 << 16)
-        .map_err(text)?;
-    let outputs = task.problem.outputs();
-    let mut outputs: Vec<Vec<u8>> = outputs
-        .iter()
-        .map(|o| vec![0; o.bytes() as usize])
-        .collect();
+    let stream = reducer.stream_blocking(&task.problem, 1 << 16);
+    let stream = stream.map_err(text)?;
+    let sizes = task.expected.iter().map(Vec::len);
+    let mut outputs: Vec<Vec<u8>> = sizes.map(|bytes| vec![0; bytes]).collect();
     let read = |_, at: u64, into: &mut [u8]| {
         into.copy_from_slice(&task.input[at as usize..][..into.len()]);
         Ok(())
@@ -167,9 +160,8 @@ fn dropped(reducer: &Reducer, task: &Task) -> Result<(), String> {
     let reduction = prepared(reducer, task)?;
     let inputs = [task.input.as_slice()];
     let mut future = Box::pin(reduction.run_bytes(&inputs));
-    let _ = future
-        .as_mut()
-        .poll(&mut Context::from_waker(Waker::noop()));
+    let mut context = Context::from_waker(Waker::noop());
+    let _ = future.as_mut().poll(&mut context);
     drop(future);
     task.compare(&reduction.run_bytes_blocking(&inputs).map_err(text)?)
 }
@@ -249,10 +241,8 @@ fn soak(index: usize) -> Result<(), Failed> {
     let record = record.into_inner()?;
     let total: u64 = record.done.values().sum();
     let info = reducer.adapter_info();
-    println!(
-        "{} ({}), {THREADS} threads, {seconds} s",
-        info.name, info.backend
-    );
+    let (name, backend) = (&info.name, info.backend);
+    println!("{name} ({backend}), {THREADS} threads, {seconds} s");
     println!("{total} steps: {:?}", record.done);
     println!("wrong: {}", record.wrong.len());
     println!("resident after each tenth, MiB: {resident:?}");
@@ -290,11 +280,8 @@ fn work(
             return;
         };
         *record.done.entry(name).or_default() += 1;
-        if let Err(wrong) = result {
-            record
-                .wrong
-                .push(format!("{name}: {}: {wrong}", task.problem));
-        }
+        let told = |wrong| format!("{name}: {}: {wrong}", task.problem);
+        record.wrong.extend(result.err().map(told));
     }
 }
 

@@ -37,16 +37,19 @@ fn waiters() -> usize {
     let name = |task: std::io::Result<std::fs::DirEntry>| {
         std::fs::read_to_string(task.ok()?.path().join("comm")).ok()
     };
-    let names = tasks.filter_map(name);
-    names
-        .filter(|name| name.trim_end() == "wgreduce waiter")
-        .count()
+    let ours = tasks.filter_map(name);
+    let ours = ours.filter(|name| name.trim_end() == "wgreduce waiter");
+    ours.count()
+}
+
+fn two_workers() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).build().expect("a runtime")
 }
 
 fn poll_once<F: Future>(future: &mut Pin<Box<F>>) -> Poll<F::Output> {
-    future
-        .as_mut()
-        .poll(&mut Context::from_waker(Waker::noop()))
+    let mut context = Context::from_waker(Waker::noop());
+    future.as_mut().poll(&mut context)
 }
 
 #[test]
@@ -59,8 +62,7 @@ fn futures_complete_under_any_executor() {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.build().expect("a runtime");
     right(runtime.block_on(reduction.run_bytes(&[&[0; 2100]])));
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let runtime = builder.worker_threads(2).build().expect("a runtime");
+    let runtime = two_workers();
     let reduction = std::sync::Arc::new(reduction);
     let task = || {
         let reduction = reduction.clone();
@@ -114,14 +116,10 @@ fn streams_and_shards_are_futures_of_any_executor_and_block_none() {
     let _alone = alone();
     let noop = Noop::new();
     let problem = Problem::arg_max(DType::U8, &[3, 70_000], 1).expect("a problem");
-    let (stream, shard) = (
-        streamed(&noop.reducer, &problem, 100_000),
-        noop.reducer
-            .shard_blocking(&problem, 100_000)
-            .expect("a shard"),
-    );
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let runtime = builder.worker_threads(2).build().expect("a runtime");
+    let stream = streamed(&noop.reducer, &problem, 100_000);
+    let shard = noop.reducer.shard_blocking(&problem, 100_000);
+    let shard = shard.expect("a shard");
+    let runtime = two_workers();
     let run = runtime.spawn(async move {
         let mut written = 0;
         let write = |_, _, bytes: &[u8]| {
@@ -200,9 +198,8 @@ fn a_future_dropped_at_any_point_leaks_nothing_and_harms_no_later_run() {
     for polls in (1..).step_by(19) {
         let reducer = Reducer::new(noop.reducer.device(), noop.reducer.queue());
         let reducer = reducer.expect("a reducer").with_polling(Polling::Caller);
-        let fresh = reducer
-            .prepare_blocking(reduction.problem())
-            .expect("a reduction");
+        let fresh = reducer.prepare_blocking(reduction.problem());
+        let fresh = fresh.expect("a reduction");
         let done = dropped_after(polls, &noop, &fresh, &input);
         run(&fresh);
         drop((reducer, fresh));
@@ -280,14 +277,8 @@ fn streams_read_each_byte_once_also_for_indices_with_their_values() {
         stream.run_blocking(bring, take).expect("a run");
         assert_eq!(read, problem.input_bytes(0), "{problem}");
         assert_eq!(stream.read_bytes(), read, "{problem}");
-        assert_eq!(
-            written.to_vec(),
-            problem
-                .outputs()
-                .iter()
-                .map(|o| o.bytes())
-                .collect::<Vec<_>>()
-        );
+        let outputs = problem.outputs();
+        assert!(outputs.iter().map(|o| o.bytes()).eq(written), "{problem}");
     }
 }
 

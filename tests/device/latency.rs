@@ -25,11 +25,8 @@ fn a_small_argmax_is_two_dispatches_in_one_submit() {
         let problem = logits(128 << 10);
         let plan = Plan::new(&problem, reducer.caps()).expect("a plan");
         let costs = Costs::of(&problem, &plan).expect("dispatches");
-        assert_eq!(
-            (costs.dispatches, costs.barriers),
-            (2, barriers),
-            "{class:?}"
-        );
+        let planned = (costs.dispatches, costs.barriers);
+        assert_eq!(planned, (2, barriers), "{class:?}");
         assert_eq!(plan.parts().len(), 1);
 
         let mut reduction = None;
@@ -78,17 +75,13 @@ fn what_is_compiled_goes_through_the_callers_cache() {
     let cache = unsafe { noop.reducer.device().create_pipeline_cache(&descriptor) };
     let cached = noop.reducer.with_pipeline_cache(cache);
     let uses = || noop.trace().matches("cache: Some(").count();
-    noop.reducer
-        .prepare_blocking(&logits(10))
-        .expect("prepared");
+    let prepare = |reducer: &Reducer, n| {
+        let reduction = reducer.prepare_blocking(&logits(n));
+        drop(reduction.expect("prepared"));
+    };
+    prepare(&noop.reducer, 10);
     assert_eq!(uses(), 0);
-    let calls = noop.calls_of(|| {
-        drop(
-            cached
-                .prepare_blocking(&logits(128 << 10))
-                .expect("prepared"),
-        )
-    });
+    let calls = noop.calls_of(|| prepare(&cached, 128 << 10));
     assert_eq!(count(&calls, "CreateComputePipeline"), 2);
     assert_eq!(uses(), 2);
 }

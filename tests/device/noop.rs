@@ -73,10 +73,8 @@ impl Noop {
 
     /// The number of buffers that are alive.
     pub fn buffers(&self) -> usize {
-        let polled = self
-            .reducer
-            .device()
-            .poll(wgpu::PollType::wait_indefinitely());
+        let device = self.reducer.device();
+        let polled = device.poll(wgpu::PollType::wait_indefinitely());
         polled.expect("polled");
         let report = self.instance.generate_report().expect("a report");
         report.hub_report().buffers.num_allocated

@@ -33,11 +33,9 @@ fn the_record_of_calls_tells_what_is_made() {
     let calls = noop.calls_of(|| drop(prepared(&noop, &[3, 50])));
     assert_eq!(count(&calls, "CreateShaderModule"), 1, "{calls:?}");
     assert_eq!(count(&calls, "CreateComputePipeline"), 1);
-    let calls = noop.calls_of(|| {
-        noop.reducer
-            .run_blocking::<f32, i64>(&problem(&[3, 50]), &[0.0; 150])
-            .expect("a run");
-    });
+    let reducer = &noop.reducer;
+    let run = || reducer.run_blocking::<f32, i64>(&problem(&[3, 50]), &[0.0; 150]);
+    let calls = noop.calls_of(|| drop(run().expect("a run")));
     // Input, upload, parameters, output and readback; a device may also have timestamps.
     assert!(count(&calls, "CreateBuffer") >= 5, "{calls:?}");
     assert_eq!(count(&calls, "CreateBindGroup"), 1);
@@ -101,10 +99,9 @@ fn inputs_of_one_run_share_a_submit() {
 fn single_calls_of_the_same_small_problems_make_nothing_after_the_first() {
     let noop = Noop::new();
     let call = |n: u64| {
-        let winners = noop
-            .reducer
-            .run_blocking::<f32, i64>(&problem(&[3, n]), &vec![0.0; 3 * n as usize]);
-        assert_eq!(winners.expect("a run").len(), 3);
+        let (problem, row) = (problem(&[3, n]), vec![0.0f32; 3 * n as usize]);
+        let winners: Vec<i64> = noop.reducer.run_blocking(&problem, &row).expect("a run");
+        assert_eq!(winners.len(), 3);
     };
     // As many problems as are kept, one after another.
     let all = || (1..=8).for_each(|i| call(10 * i));
@@ -132,8 +129,8 @@ fn a_new_shape_of_a_known_kernel_compiles_nothing() {
     ] {
         let first = prepared(&noop, &shapes[0]);
         for shape in &shapes[1..] {
-            let calls =
-                noop.calls_of(|| assert_eq!(kernel(&first), kernel(&prepared(&noop, shape))));
+            let same = || assert_eq!(kernel(&first), kernel(&prepared(&noop, shape)));
+            let calls = noop.calls_of(same);
             assert!(calls.is_empty(), "{calls:?}");
         }
     }
@@ -175,9 +172,8 @@ fn recording_asks_nothing_of_the_device() {
 fn a_run_submits_part_by_part() {
     let noop = Noop::new();
     let small = support::device::tuned(&noop.reducer, |t| t.submit_bytes = 100_000);
-    let reduction = small
-        .prepare_blocking(&problem(&[100, 3000]))
-        .expect("prepared");
+    let reduction = small.prepare_blocking(&problem(&[100, 3000]));
+    let reduction = reduction.expect("prepared");
     let parts = reduction.plan().parts().len();
     assert!(parts >= 12, "{reduction:?}");
     let input = vec![0u8; 1_200_000];

@@ -152,26 +152,27 @@ pub fn contents(reducer: &Reducer, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Str
     Ok(mapped.map_err(|e| e.to_string())?.to_vec())
 }
 
-/// Poisons the buffers, submits what `record` encodes, and returns the contents.
+/// Poisons the buffers, submits a reduction, whole or by its parts, and returns the contents.
 fn run(
     reducer: &Reducer,
     targets: &[Vec<Guarded>],
     scratch: &[Guarded],
-    record: impl FnOnce(&mut dyn FnMut(&mut dyn FnMut(&mut wgpu::CommandEncoder))),
+    bound: &BoundReduction,
+    by_part: bool,
 ) -> Result<Vec<Vec<u8>>, String> {
-    targets
-        .iter()
-        .flatten()
-        .for_each(|target| target.poison(reducer));
-    let mut submit = |record: &mut dyn FnMut(&mut wgpu::CommandEncoder)| {
+    let written = || targets.iter().flatten();
+    written().for_each(|target| target.poison(reducer));
+    let submit = |record: &dyn Fn(&mut wgpu::CommandEncoder)| {
         let mut encoder = reducer.device().create_command_encoder(&Default::default());
         record(&mut encoder);
         reducer.queue().submit([encoder.finish()]);
     };
-    record(&mut submit);
-    let all = || targets.iter().flatten().chain(scratch);
-    submit(&mut |encoder| {
-        for Guarded { buffer, back, .. } in all() {
+    match by_part {
+        true => (0..bound.parts()).for_each(|i| submit(&|e| bound.encode_part(i, e))),
+        false => submit(&|e| bound.encode(e)),
+    }
+    submit(&|encoder| {
+        for Guarded { buffer, back, .. } in written().chain(scratch) {
             encoder.copy_buffer_to_buffer(buffer, 0, back, 0, back.size());
             encoder.map_buffer_on_submit(back, wgpu::MapMode::Read, .., |r| r.expect("mapped"));
         }
@@ -240,17 +241,9 @@ fn run_bound(
         reduction.bind(buffers).map_err(|e| e.to_string())
     };
     let (own, callers) = (bound(None)?, bound(Some(&scratch[..]))?);
-    let once = |bound: &BoundReduction, by_part: bool| {
-        run(reducer, &targets, &placed, |submit| match by_part {
-            true => (0..bound.parts()).for_each(|i| submit(&mut |e| bound.encode_part(i, e))),
-            false => submit(&mut |encoder| bound.encode(encoder)),
-        })
-    };
-    Ok(vec![
-        once(&own, false)?,
-        once(&own, false)?,
-        once(&callers, true)?,
-    ])
+    let runs = [(&own, false), (&own, false), (&callers, true)].into_iter();
+    runs.map(|(bound, by_part)| run(reducer, &targets, &placed, bound, by_part))
+        .collect()
 }
 
 /// The byte ranges between cuts of a tensor.

@@ -188,31 +188,22 @@ mod tests {
 
     #[test]
     fn values_are_those_of_the_float_types() {
-        let double = Float::of(DType::F64).expect("a float");
-        for bits in (0..0x7c00).step_by(7) {
-            let half = Float::of(DType::F16).expect("a float").value(bits);
-            let wide = f16::from_bits(bits as u16).to_f64();
-            assert_eq!(half, double.value(wide.to_bits()), "{bits:x}");
-        }
-        for bits in (0..0x7f80).step_by(7) {
-            let brain = Float::of(DType::BF16).expect("a float").value(bits);
-            let wide = bf16::from_bits(bits as u16).to_f64();
-            assert_eq!(brain, double.value(wide.to_bits()), "{bits:x}");
-        }
-        for bits in (0..0x7f80_0000u32).step_by(99_991) {
-            let single = Float::of(DType::F32).expect("a float").value(bits.into());
-            let wide = f64::from(f32::from_bits(bits));
-            assert_eq!(single, double.value(wide.to_bits()), "{bits:x}");
-        }
+        let values = |dtype: DType, step, wide: fn(u64) -> f64| {
+            let [narrow, double] = [dtype, DType::F64].map(|t| Float::of(t).expect("a float"));
+            for bits in (0..narrow.infinity()).step_by(step) {
+                let value = double.value(wide(bits).to_bits());
+                assert_eq!(narrow.value(bits), value, "{dtype} {bits:x}");
+            }
+        };
+        values(DType::F16, 7, |x| f16::from_bits(x as u16).to_f64());
+        values(DType::BF16, 7, |x| bf16::from_bits(x as u16).to_f64());
+        values(DType::F32, 99_991, |x| f64::from(f32::from_bits(x as u32)));
     }
 
     #[test]
     fn the_nearest_float_is_that_of_the_language() {
         // Conversion to f32 rounds to nearest, ties to even.
-        let (single, double) = (
-            Float::of(DType::F32).expect("a float"),
-            Float::of(DType::F64).expect("a float"),
-        );
+        let [single, double] = [DType::F32, DType::F64].map(|t| Float::of(t).expect("a float"));
         let mut bits = crate::Bits::new(3);
         for _ in 0..2000 {
             // Doubles in and around the range of f32, half of them at a float or at a middle between floats.

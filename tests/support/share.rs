@@ -90,11 +90,7 @@ mod tests {
         for n in [2.0, 4.0, 6.4, 64.0] {
             let expected = 40_000.0 / n;
             let off = (count(n) as f64 - expected).abs();
-            assert!(
-                off < 5.0 * expected.sqrt(),
-                "{} of 40000 for 1/{n}",
-                count(n)
-            );
+            assert!(off < 5.0 * expected.sqrt(), "off by {off} for 1/{n}");
         }
         assert!((0..40_000).all(|i| !taken_of(64.0, i) || taken_of(4.0, i)));
     }
