@@ -422,22 +422,17 @@ mod tests {
     #[test]
     fn headers_from_anywhere_are_survived() {
         let (f32, u8) = (DType::F32, DType::U8);
-        let cut = |problem: Problem, fortran| {
+        let cut = |problem: Result<Problem, _>, fortran| {
+            let problem = problem.expect("a problem");
             let data = vec!["0".repeat(32); problem.inputs().len()];
             Cut::of(problem, fortran, 16, data)
         };
         let argmax = Problem::arg_max(f32, &[40, 3], 0).map(|p| p.with_values(true));
         let cuts = [
-            cut(argmax.expect("a problem"), false),
-            cut(
-                Problem::reduce_min(u8, &[5, 60, 7], &[0, 2]).expect("a problem"),
-                true,
-            ),
-            cut(
-                Problem::min(u8, &[&[20, 1][..], &[3]]).expect("a problem"),
-                false,
-            ),
-            cut(Problem::reduce_max(u8, &[], &[]).expect("a problem"), false),
+            cut(argmax, false),
+            cut(Problem::reduce_min(u8, &[5, 60, 7], &[0, 2]), true),
+            cut(Problem::min(u8, &[&[20, 1][..], &[3]]), false),
+            cut(Problem::reduce_max(u8, &[], &[]), false),
         ];
         let heads = cuts.iter().map(|cut| head(cut, &[2..5, 7..8], 29));
         let heads: Vec<Vec<u8>> = heads.collect();
@@ -475,9 +470,8 @@ mod tests {
         let begin = [head(&cut, &[parts], bytes.len() as u64), bytes].concat();
         let mut part = Vec::new();
         let mut to = Summed::new(&mut part);
-        to.write_all(&begin)
-            .and_then(|()| to.end())
-            .expect("memory");
+        let written = to.write_all(&begin).and_then(|()| to.end());
+        written.expect("memory");
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("p.part");
         let read = |bytes: &[u8]| {

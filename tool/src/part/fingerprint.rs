@@ -48,6 +48,7 @@ fn places(bytes: u64) -> impl Iterator<Item = u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     fn of_data(data: &[u8]) -> String {
         let read = |at: u64, into: &mut [u8]| {
@@ -72,53 +73,34 @@ mod tests {
 
     #[test]
     fn the_length_counts() {
-        let all: std::collections::BTreeSet<String> = (0..100_000)
-            .step_by(97)
-            .map(|n| of_data(&vec![0; n]))
-            .collect();
-        assert_eq!(all.len(), 1031);
+        let all = (0..100_000).step_by(97).map(|n| of_data(&vec![0; n]));
+        assert_eq!(all.collect::<BTreeSet<_>>().len(), 1031);
     }
 
     /// The ends, and one block in each stretch, wherever it begins.
     #[test]
     fn samples_are_spread_over_the_whole() {
-        for bytes in [
-            16_385,
-            1 << 20,
-            (1 << 40) + 3,
-            10_000_000_000_000,
-            i64::MAX as u64,
-        ] {
+        let large = [(1 << 40) + 3, 10_000_000_000_000, i64::MAX as u64];
+        for bytes in [16_385, 1 << 20].into_iter().chain(large) {
             let places: Vec<u64> = places(bytes).collect();
             assert_eq!(places.len(), 256);
             assert_eq!(places[0], 0);
             assert_eq!(places[255], (bytes - 1) / BLOCK * BLOCK, "{bytes}");
-            let stretch = bytes / 256;
-            for pair in places.windows(2) {
-                let apart = pair[1] - pair[0];
-                assert!(
-                    apart >= BLOCK && apart <= 2 * stretch + 2 * BLOCK,
-                    "{bytes}: {pair:?}"
-                );
-            }
+            let most = 2 * (bytes / 256) + 2 * BLOCK;
             let distances = places.windows(2).map(|pair| pair[1] - pair[0]);
-            let distances: std::collections::BTreeSet<u64> = distances.collect();
-            assert!(
-                bytes < 1 << 20 || distances.len() > 100,
-                "{bytes}: {}",
-                distances.len()
-            );
+            let distances: BTreeSet<u64> = distances.collect();
+            let right = distances.iter().all(|apart| (BLOCK..=most).contains(apart));
+            assert!(right, "{bytes}: {distances:?}");
+            let count = distances.len();
+            assert!(bytes < 1 << 20 || count > 100, "{bytes}: {count}");
         }
     }
 
     /// Which share of the runs of so many bytes meet a sample.
     fn noticed(n: u64, run: u64) -> f64 {
         let places: Vec<u64> = places(n).collect();
-        let is_hit = |begin: &u64| {
-            places
-                .iter()
-                .any(|p| *p < begin + run && *begin < p + BLOCK)
-        };
+        let meets = |begin: u64, place: u64| place < begin + run && begin < place + BLOCK;
+        let is_hit = |begin: &u64| places.iter().any(|place| meets(*begin, *place));
         let begins = (0..n - run).step_by(997);
         let count = begins.clone().count() as f64;
         begins.filter(is_hit).count() as f64 / count
