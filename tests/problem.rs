@@ -28,10 +28,8 @@ fn a_type_is_found_by_both_of_its_names_and_by_no_other_text() {
         assert_eq!(dtype.name().parse(), Ok(dtype));
         assert_eq!(dtype.onnx_name().parse(), Ok(dtype));
     }
-    assert_eq!(
-        [DType::F32.onnx_name(), DType::F64.onnx_name()],
-        ["float", "double"]
-    );
+    assert_eq!(DType::F32.onnx_name(), "float");
+    assert_eq!(DType::F64.onnx_name(), "double");
     assert_eq!(DType::BF16.onnx_name(), "bfloat16");
     for text in ["", "Float", "float 32", "f32", "string"] {
         assert!(text.parse::<DType>().is_err(), "{text}");
@@ -47,10 +45,8 @@ fn an_operator_is_found_by_its_name() {
     }
     let told = "argmin".parse::<Op>().unwrap_err().to_string();
     assert!(told.starts_with("no operator is called \"argmin\"; there are: ArgMin, ArgMax"));
-    assert!(
-        told.ends_with("ReduceL1, ReduceL2, ReduceSumSquare"),
-        "{told}"
-    );
+    let last = "ReduceL1, ReduceL2, ReduceSumSquare";
+    assert!(told.ends_with(last), "{told}");
 }
 
 #[test]
@@ -218,16 +214,10 @@ fn shapes_broadcast_aligned_at_the_last_dimension() {
         (&[&[1, 3], &[0, 1]], &[0, 3]),
         (&[&[7]], &[7]),
     ] {
-        assert_eq!(
-            shape(Problem::min(DType::F32, shapes)),
-            expected,
-            "{shapes:?}"
-        );
-        assert_eq!(
-            shape(Problem::max(DType::Bool, shapes)),
-            expected,
-            "{shapes:?}"
-        );
+        let min = shape(Problem::min(DType::F32, shapes));
+        assert_eq!(min, expected, "{shapes:?}");
+        let max = shape(Problem::max(DType::Bool, shapes));
+        assert_eq!(max, expected, "{shapes:?}");
     }
     assert!(Problem::max(DType::F32, &[[7]]).unwrap().is_copy());
     assert!(!Problem::max(DType::F32, &[[7], [7]]).unwrap().is_copy());
@@ -365,10 +355,8 @@ fn a_tensor_of_more_than_63_bits_of_bytes_is_refused() {
         (DType::F64, &[1 << 32, 1 << 32]),
         (DType::F64, &[u64::MAX; 3]),
     ] {
-        assert_eq!(
-            Problem::reduce_min(dtype, shape, &[]),
-            too_large(dtype, shape)
-        );
+        let problem = Problem::reduce_min(dtype, shape, &[]);
+        assert_eq!(problem, too_large(dtype, shape));
     }
     // The output can be too large even if no input is.
     let output = [1 << 40, 1 << 40];
@@ -405,10 +393,8 @@ fn indices_of_more_than_63_bits_of_bytes_are_refused_unless_their_type_is_smalle
     let many = Problem::arg_min(DType::U8, &[1 << 60, 2], 1).expect("its index type is not known");
     let refused = |problem: &Problem, dtype| {
         let shape = vec![1 << 60, 1];
-        assert_eq!(
-            problem.check(),
-            Err(ProblemError::TooLarge { shape, dtype })
-        );
+        let error = ProblemError::TooLarge { shape, dtype };
+        assert_eq!(problem.check(), Err(error));
     };
     refused(&many, DType::I64);
     let small = many.clone().select_last_index(true);
@@ -540,11 +526,8 @@ fn a_problem_that_is_refused_can_be_asked_about() {
         plain(Op::Min).noop_with_empty_axes(true).keepdims(false),
     ] {
         assert!(refused.check().is_err(), "{refused}");
-        assert_eq!(
-            refused.outputs().len(),
-            refused.output_names().len(),
-            "{refused}"
-        );
+        let names = refused.output_names();
+        assert_eq!(refused.outputs().len(), names.len(), "{refused}");
         let asked = (refused.input_bytes(0), refused.dims(), refused.is_copy());
         drop(format!("{refused} {asked:?}"));
     }
@@ -564,10 +547,8 @@ fn shapes_that_do_not_broadcast_are_refused_with_what_came_before() {
     assert_eq!(min(&[&[0], &[2]]), refused(1, &[2], &[0]));
     assert_eq!(min(&[]), Err(ProblemError::NoInputs { op: Op::Min }));
     let none: [&[u64]; 0] = [];
-    assert_eq!(
-        Problem::max(DType::F32, &none),
-        Err(ProblemError::NoInputs { op: Op::Max })
-    );
+    let error = ProblemError::NoInputs { op: Op::Max };
+    assert_eq!(Problem::max(DType::F32, &none), Err(error));
 }
 
 // Views.

@@ -258,10 +258,8 @@ fn a_device_that_computes_wrongly_is_not_opened() {
         }) => {
             assert!(case.starts_with("ArgMin float32"), "{case}");
             let text = difference.to_string();
-            assert!(
-                text.starts_with("output 0 at [0, 0]: expected 2900 ("),
-                "{text}"
-            );
+            let words = "output 0 at [0, 0]: expected 2900 (";
+            assert!(text.starts_with(words), "{text}");
         }
         Err(Error::NoAdapter { wanted, .. }) if limited => assert_eq!(wanted, "of backend noop"),
         other => panic!("{other:?}"),

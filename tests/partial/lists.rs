@@ -34,11 +34,8 @@ fn parts_of_top_k_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
                 let halves = [0..half, half..last].map(|some| all.slice(some).finish());
                 let halves = halves.into_iter().collect::<Result<Vec<_>, _>>()?;
                 if shape[2] == 1 {
-                    assert_eq!(
-                        [&*halves[0][1], &halves[1][1]].concat(),
-                        expected[1],
-                        "{whole}"
-                    );
+                    let merged = [&*halves[0][1], &halves[1][1]].concat();
+                    assert_eq!(merged, expected[1], "{whole}");
                 }
             }
         }

@@ -234,11 +234,8 @@ fn no_elements_of_any_type_give_what_the_reference_gives() -> Outcome {
             continue;
         };
         let part = Partial::from_reference(&problem, 0, &[])?;
-        assert_eq!(
-            part.finish()?,
-            reference::evaluate(&problem, &[&[]])?,
-            "{problem}"
-        );
+        let expected = reference::evaluate(&problem, &[&[]])?;
+        assert_eq!(part.finish()?, expected, "{problem}");
         given += 1;
     }
     assert_eq!(given, 13 * 6 + 12 * 10 - 8 * 2);
@@ -283,24 +280,18 @@ fn indices_count_from_the_start_of_the_whole_in_64_bits() -> Outcome {
     assert_eq!(u32::from_bytes(&near.finish()?[0]), [u32::MAX]);
     let beyond = Partial::from_reference(&narrow, u64::from(u32::MAX), &[1, 9, 9])?;
     let error = beyond.finish().expect_err("out of range");
-    assert_eq!(
-        error.to_string(),
-        "index 4294967296 of output 0 does not fit uint32"
-    );
+    let text = "index 4294967296 of output 0 does not fit uint32";
+    assert_eq!(error.to_string(), text);
     let columns = Problem::top_k(DType::U8, &[2, 2], 0, 2)?.index_type(IndexType::U32);
     let beyond = Partial::from_reference(&columns, u64::from(u32::MAX), &[9, 9, 1, 1])?;
     let error = beyond.finish().expect_err("out of range");
-    assert_eq!(
-        error.to_string(),
-        "index 4294967296 of output 2 does not fit uint32"
-    );
+    let text = "index 4294967296 of output 2 does not fit uint32";
+    assert_eq!(error.to_string(), text);
 
     let error = Partial::from_reference(&problem, i64::MAX as u64 - 2, &[1, 9, 9]);
     let error = error.expect_err("an offset that overflows").to_string();
-    assert!(
-        error.contains("3 elements at offset 9223372036854775805"),
-        "{error}"
-    );
+    let words = "3 elements at offset 9223372036854775805";
+    assert!(error.contains(words), "{error}");
     Ok(())
 }
 
@@ -339,11 +330,8 @@ fn partial_results_of_other_problems_do_not_merge() -> Outcome {
     }
     let nothing = Problem::min(DType::U8, &[[3]])?;
     let error = Partial::from_reference(&nothing, 0, &data[..3]).expect_err("no reduction");
-    assert!(
-        error
-            .to_string()
-            .starts_with("Min of this problem reduces nothing")
-    );
+    let words = "Min of this problem reduces nothing";
+    assert!(error.to_string().starts_with(words), "{error}");
     Ok(())
 }
 
@@ -370,10 +358,8 @@ fn bytes_from_anywhere_are_refused_with_what_is_wrong() -> Outcome {
         (11, "reserved byte"),
     ] {
         let error = changed(at, &[0xee]);
-        assert!(
-            error.contains(&format!("impossible {what} at byte {at}: 0xee")),
-            "{error}"
-        );
+        let words = format!("impossible {what} at byte {at}: 0xee");
+        assert!(error.contains(&words), "{error}");
     }
     // A rank and dimensions that claim more bytes than there are, or more than 64 bits can count.
     for (at, to) in [

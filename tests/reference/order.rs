@@ -26,11 +26,8 @@ fn ties_go_to_the_lowest_index_or_to_the_highest_on_request() {
         let (lo, hi) = limits(dtype);
         for (op, best, worst) in [(Op::ArgMin, lo, hi), (Op::ArgMax, hi, lo)] {
             let row = [worst, best, worst, best, best, worst];
-            assert_eq!(
-                ends(op, dtype, NanPolicy::Propagate, &row),
-                [1, 4],
-                "{op} {dtype}"
-            );
+            let ends = ends(op, dtype, NanPolicy::Propagate, &row);
+            assert_eq!(ends, [1, 4], "{op} {dtype}");
             // The same down the columns of a matrix, whose second column is reversed.
             let columns: Vec<u64> = (0..6).flat_map(|i| [row[i], row[5 - i]]).collect();
             for (last, expected) in [(false, [1, 1]), (true, [4, 4])] {
@@ -52,18 +49,11 @@ fn the_fused_value_is_the_bits_of_the_element_at_the_index() {
             let problem = problem.map(|p| p.select_last_index(last));
             run(problem, &[&[nan, other, 0, minus, minus, 0]])
         };
-        assert_eq!(
-            fused(false),
-            [[0, 0, 0], [nan, 0, minus]],
-            "{op} {}",
-            float.dtype
-        );
-        assert_eq!(
-            fused(true),
-            [[1, 1, 1], [other, minus, 0]],
-            "{op} {}",
-            float.dtype
-        );
+        let dtype = float.dtype;
+        let right = [[0, 0, 0], [nan, 0, minus]];
+        assert_eq!(fused(false), right, "{op} {dtype}");
+        let right = [[1, 1, 1], [other, minus, 0]];
+        assert_eq!(fused(true), right, "{op} {dtype}");
     }
 }
 
@@ -134,12 +124,7 @@ fn integers_are_ordered_over_their_full_width() {
 #[test]
 fn bytes_that_are_true_tie_for_the_index() {
     let row = [0, 7, 1, 255, 0];
-    assert_eq!(
-        ends(Op::ArgMax, DType::Bool, NanPolicy::Propagate, &row),
-        [1, 3]
-    );
-    assert_eq!(
-        ends(Op::ArgMin, DType::Bool, NanPolicy::Propagate, &row),
-        [0, 4]
-    );
+    let ends = |op| ends(op, DType::Bool, NanPolicy::Propagate, &row);
+    assert_eq!(ends(Op::ArgMax), [1, 3]);
+    assert_eq!(ends(Op::ArgMin), [0, 4]);
 }

@@ -31,10 +31,8 @@ fn a_zero_sized_dimension_that_is_kept_gives_an_empty_output() {
     }
     // The other dimensions do not matter, whatever they are.
     let shape = [0, u64::MAX, u64::MAX, 3];
-    assert_eq!(
-        run(Problem::reduce_min(DType::F64, &shape, &[3]), &[&[]]),
-        [empty]
-    );
+    let problem = Problem::reduce_min(DType::F64, &shape, &[3]);
+    assert_eq!(run(problem, &[&[]]), [empty]);
 }
 
 #[test]
@@ -73,22 +71,15 @@ fn any_byte_but_zero_is_true_and_true_is_written_as_1() {
     for op in VALUE_OPS {
         let set = |set: &[u64]| value(op, DType::Bool, NanPolicy::Propagate, set);
         let mixed = u64::from(op.is_max());
-        assert_eq!(
-            [set(&[7, 0]), set(&[0, 255]), set(&[0, 0])],
-            [mixed, mixed, 0],
-            "{op}"
-        );
+        let sets = [set(&[7, 0]), set(&[0, 255]), set(&[0, 0])];
+        assert_eq!(sets, [mixed, mixed, 0], "{op}");
         assert_eq!([set(&[7, 255]), set(&[128, 1])], [1, 1], "{op}");
     }
     // Also over a length of 1 and at rank 0.
-    assert_eq!(
-        run(Problem::reduce_min(DType::Bool, &[2, 1], &[1]), &[&[7, 0]]),
-        [[1, 0]]
-    );
-    assert_eq!(
-        run(Problem::reduce_max(DType::Bool, &[], &[]), &[&[7]]),
-        [[1]]
-    );
+    let problem = Problem::reduce_min(DType::Bool, &[2, 1], &[1]);
+    assert_eq!(run(problem, &[&[7, 0]]), [[1, 0]]);
+    let problem = Problem::reduce_max(DType::Bool, &[], &[]);
+    assert_eq!(run(problem, &[&[7]]), [[1]]);
 }
 
 #[test]

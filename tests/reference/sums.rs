@@ -368,10 +368,8 @@ fn integer_means_are_of_the_wrapped_sum_and_truncate() {
     assert_eq!(mean(DType::I8, &[100, 100]), -28);
     assert_eq!(mean(DType::U8, &[200, 100]), 22);
     assert_eq!(mean(DType::I8, &[-128]), -128);
-    assert_eq!(
-        mean(DType::I64, &[i64::MAX.into(), 1]),
-        i128::from(i64::MIN / 2)
-    );
+    let half = i128::from(i64::MIN / 2);
+    assert_eq!(mean(DType::I64, &[i64::MAX.into(), 1]), half);
     assert_eq!(mean(DType::U64, &[u64::MAX.into()]), u64::MAX.into());
     assert_eq!(mean(DType::U64, &[u64::MAX.into(), 3]), 1);
 }
@@ -395,14 +393,9 @@ fn integer_norms_are_floors_and_saturate() {
     assert_eq!(norm(DType::U64, &[u64::MAX.into()]), u64::MAX.into());
     assert_eq!(norm(DType::U64, &[u64::MAX.into(); 2]), u64::MAX.into());
     // 2^63.5, rounded down; then the norm of that number alone.
-    assert_eq!(
-        norm(DType::U64, &[1 << 63, 1 << 63]),
-        13_043_817_825_332_782_212
-    );
-    assert_eq!(
-        norm(DType::U64, &[13_043_817_825_332_782_212]),
-        13_043_817_825_332_782_212
-    );
+    let root = 13_043_817_825_332_782_212;
+    assert_eq!(norm(DType::U64, &[1 << 63, 1 << 63]), root);
+    assert_eq!(norm(DType::U64, &[root]), root);
 }
 
 // S8: nothing to reduce.
@@ -478,11 +471,8 @@ fn truth_values_have_no_sum() {
     for op in Op::SUMS {
         let dtype = DType::Bool;
         let error = ProblemError::NoSum { op, dtype };
-        assert!(
-            error
-                .to_string()
-                .starts_with(&format!("{op} takes no bool"))
-        );
+        let words = format!("{op} takes no bool");
+        assert!(error.to_string().starts_with(&words), "{error}");
         assert_eq!(problem_of(op, dtype, &[2], &[0]), Err(error));
     }
 }
