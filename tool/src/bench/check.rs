@@ -363,6 +363,7 @@ mod tests {
     use super::*;
     use crate::bench::catalogue::{BYTES, catalogue};
     use crate::bench::noise::Noise;
+    use support::grid::{CLASSES, class};
     use wgreduce::AdapterChoice;
 
     #[test]
@@ -379,15 +380,8 @@ mod tests {
         let (left, same) = (of(4096, all), of(4096, all));
         // Of the second word of two the highest byte is zero.
         let other = of(4096, Noise::Words(u64::MAX >> 8));
-        for (bytes, count) in [
-            (4096, 512),
-            (7, 0),
-            (8, 1),
-            (9, 1),
-            (15, 1),
-            (16, 2),
-            (771, 96),
-        ] {
+        for bytes in [4096, 7, 8, 9, 15, 16, 771] {
+            let count = bytes as u32 / 8;
             for most in [256, 512, 1 << 20] {
                 let differing = |right| differing(&gpu, &left, right, bytes, most).unwrap();
                 assert_eq!(differing(&same), 0, "{bytes} by {most}");
@@ -398,16 +392,11 @@ mod tests {
 
     #[test]
     fn every_large_case_has_a_second_plan_and_its_kernels_in_a_smaller_one() {
-        let classes = [
-            AdapterClass::Discrete,
-            AdapterClass::Integrated,
-            AdapterClass::Software,
-        ];
-        for class in classes {
+        for kind in CLASSES {
             let caps = Caps {
                 binding_bytes: (1 << 31) - 4,
                 buffer_bytes: 1 << 32,
-                ..Caps::new(&wgpu::Limits::default(), class)
+                ..class(kind)
             };
             let (mut large, mut covered) = (0, 0);
             for case in catalogue() {
@@ -426,7 +415,7 @@ mod tests {
                 covered += usize::from(fewer.met == kernels.len());
             }
             assert!(large > 200, "{large}");
-            assert!(covered * 10 > large * 8, "{class:?}: {covered} of {large}");
+            assert!(covered * 10 > large * 8, "{kind:?}: {covered} of {large}");
         }
     }
 }

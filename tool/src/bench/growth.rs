@@ -206,6 +206,7 @@ impl Fit {
 mod tests {
     use super::*;
     use approx::assert_relative_eq;
+    use support::grid::{CLASSES, class};
     use wgreduce::AdapterClass;
 
     #[test]
@@ -228,20 +229,9 @@ mod tests {
         assert_relative_eq!(fit.floor_ns, 1000.0, max_relative = 0.1);
     }
 
-    fn caps(class: AdapterClass) -> Caps {
-        let limits = wgreduce::wgpu::Limits::default();
-        Caps::new(&limits, class)
-    }
-
-    const CLASSES: [AdapterClass; 3] = [
-        AdapterClass::Software,
-        AdapterClass::Integrated,
-        AdapterClass::Discrete,
-    ];
-
     #[test]
     fn plans_differ_below_and_at_every_edge() {
-        for caps in CLASSES.map(caps) {
+        for caps in CLASSES.map(class) {
             let edges = edges(&caps);
             for three in edges.chunks(3) {
                 let [below, at, above] = three else {
@@ -264,7 +254,7 @@ mod tests {
             let edges = edges(caps).into_iter().filter(argmin);
             edges.map(|case| case.name.into_owned()).collect()
         };
-        for caps in CLASSES.map(caps) {
+        for caps in CLASSES.map(class) {
             let names = names(&caps);
             // The first row of which an invocation takes only one, or a part.
             let alone = |n: &u64| {
@@ -280,10 +270,9 @@ mod tests {
             assert!(split.iter().any(|n| n.abs_diff(binding) < 64), "{split:?}");
         }
         // Where lanes take four rows each, a dimension's workgroups come to their end.
-        let caps = caps(AdapterClass::Discrete);
         let one = Caps {
             binding_bytes: 1 << 32,
-            ..caps.clone()
+            ..class(AdapterClass::Discrete)
         };
         let folded = format!("pairs{}", 65_535 * 256 + 1);
         assert!(names(&one).contains(&folded), "{folded}: {:?}", names(&one));
