@@ -10,11 +10,8 @@ use std::process::Command;
 fn halfway(folder: &Folder, said: &str) -> std::process::Child {
     folder.write("in.npy", &floats("(2,)", &[1.0, 2.0]));
     folder.write("out.npy", b"precious");
-    let made = Command::new("mkfifo")
-        .arg(folder.path("pipe"))
-        .status()
-        .unwrap();
-    assert!(made.success());
+    let made = Command::new("mkfifo").arg(folder.path("pipe")).status();
+    assert!(made.unwrap().success());
     let line = "argmin in.npy -o out.npy --values pipe --device cpu --quiet";
     let child = after(folder, said, line).spawn().unwrap();
     let began = std::time::Instant::now();
@@ -27,11 +24,8 @@ fn halfway(folder: &Folder, said: &str) -> std::process::Child {
 
 fn signal(child: &std::process::Child, name: &str) {
     let id = child.id().to_string();
-    let sent = Command::new("kill")
-        .args(["-s", name, &id])
-        .status()
-        .unwrap();
-    assert!(sent.success());
+    let sent = Command::new("kill").args(["-s", name, &id]).status();
+    assert!(sent.unwrap().success());
 }
 
 /// Whether this process ignores a signal; known only on Linux.

@@ -100,16 +100,12 @@ fn main() {
     let mut adapters = adapters_blocking().unwrap_or_default();
     adapters.retain(|adapter| adapter.refusal().is_none());
     let mut trials = vec![Trial::test("required_adapters_are_there", {
-        let found: Vec<String> = adapters
-            .iter()
-            .map(|a| a.info.backend.to_string())
-            .collect();
+        let found = adapters.iter().map(|a| a.info.backend.to_string());
+        let found: Vec<String> = found.collect();
         move || required(&found)
     })];
-    let by_reference = Trial::test(
-        "official_onnx_cases::reference",
-        onnx::official_by_reference,
-    );
+    let name = "official_onnx_cases::reference";
+    let by_reference = Trial::test(name, onnx::official_by_reference);
     trials.push(by_reference.with_ignored_flag(onnx::folder().is_none()));
     for &(name, subject) in SUBJECTS {
         let missing = name == "official_onnx_cases" && onnx::folder().is_none();
@@ -209,10 +205,9 @@ fn check_all(reducer: &Reducer, problems: &[Problem], shape: [u64; 3]) -> Result
     for problem in problems {
         let dtype = problem.dtype();
         // Most data begins at a vec4, some an element later.
-        let offset = if drawn(problem) % 3 == 1 {
-            dtype.size()
-        } else {
-            0
+        let offset = match drawn(problem) % 3 {
+            1 => dtype.size(),
+            _ => 0,
         };
         let data = seeds(shape).map(|seed| tensor(dtype, shape, seed));
         check_data(reducer, problem, offset, data)?;

@@ -214,14 +214,11 @@ pub fn arena(reducer: &Reducer) -> Result<(), Failed> {
                         at = begin + bytes;
                         begin..at
                     };
-                    let inputs: Vec<_> = data
-                        .iter()
-                        .map(|d| place(d.len() as u64, multiple))
-                        .collect();
+                    let inputs = data.iter().map(|d| place(d.len() as u64, multiple));
+                    let inputs: Vec<_> = inputs.collect();
                     let outputs = problem.outputs().into_iter();
-                    let outputs: Vec<_> = outputs
-                        .map(|o| place(o.bytes(), multiple.max(o.dtype.size())))
-                        .collect();
+                    let outputs = outputs.map(|o| place(o.bytes(), multiple.max(o.dtype.size())));
+                    let outputs: Vec<_> = outputs.collect();
                     let scratch = reduction.scratch_sizes().into_iter();
                     let scratch: Vec<_> = scratch.map(|bytes| place(bytes, alignment)).collect();
                     let usage =
@@ -232,33 +229,27 @@ pub fn arena(reducer: &Reducer) -> Result<(), Failed> {
                         before[range.start as usize..range.end as usize].copy_from_slice(data);
                     }
                     reducer.queue().write_buffer(&buffer, 0, &before);
+                    let slice = |r: &Range<u64>| buffer.slice(r.clone());
                     let tensors = |ranges: &[Range<u64>]| -> Vec<Tensor<'_>> {
-                        ranges
-                            .iter()
-                            .map(|r| buffer.slice(r.clone()).into())
-                            .collect()
+                        ranges.iter().map(|r| slice(r).into()).collect()
                     };
-                    let placed: Vec<_> = scratch.iter().map(|r| buffer.slice(r.clone())).collect();
+                    let placed: Vec<_> = scratch.iter().map(slice).collect();
                     let (ins, outs) = (tensors(&inputs), tensors(&outputs));
                     let bound = reduction.bind(Buffers::new(&ins, &outs).with_scratch(&placed))?;
                     let mut encoder = reducer.device().create_command_encoder(&Default::default());
                     bound.encode(&mut encoder);
                     reducer.queue().submit([encoder.finish()]);
                     let after = contents(reducer, &buffer)?;
-                    let written: Vec<_> = outputs
-                        .iter()
-                        .map(|r| after[r.start as usize..r.end as usize].to_vec())
-                        .collect();
+                    let bytes = |r: &Range<u64>| &after[r.start as usize..r.end as usize];
+                    let written: Vec<_> = outputs.iter().map(bytes).collect();
                     wgreduce::reference::verify(&problem, &slices(&data), &written)
                         .map_err(|e| format!("{problem}: {e}"))?;
                     let free = |at: &usize| {
                         let mut taken = outputs.iter().chain(&scratch);
                         !taken.any(|r| r.contains(&(*at as u64)))
                     };
-                    let changed = (0..after.len())
-                        .filter(free)
-                        .find(|&at| after[at] != before[at]);
-                    if let Some(at) = changed {
+                    let mut places = (0..after.len()).filter(free);
+                    if let Some(at) = places.find(|&at| after[at] != before[at]) {
                         return Err(format!("{problem}: byte {at} was changed").into());
                     }
                 }

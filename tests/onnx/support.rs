@@ -150,10 +150,8 @@ pub fn one_node(
 ) -> ModelProto {
     let names: Vec<String> = (0..inputs.len()).map(|i| format!("x{i}")).collect();
     let refs: Vec<&str> = names.iter().map(String::as_str).collect();
-    let declared = names
-        .iter()
-        .zip(inputs)
-        .map(|(n, t)| declare(n, t.dtype(), t.shape()));
+    let declared = names.iter().zip(inputs);
+    let declared = declared.map(|(n, t)| declare(n, t.dtype(), t.shape()));
     model(
         opset,
         GraphProto {
@@ -195,9 +193,8 @@ pub fn assert_told<const N: usize>(told: [String; N], text: &str) {
 
 /// An empty folder for one test, inside the build's folder.
 pub fn folder(name: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-        .join("onnx")
-        .join(name);
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let path = folder.join("onnx").join(name);
     if path.exists() {
         std::fs::remove_dir_all(&path).unwrap();
     }

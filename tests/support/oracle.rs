@@ -18,13 +18,11 @@ pub fn answers(problem: &Problem, inputs: &[&[u8]]) -> Vec<Vec<u8>> {
     };
     let copies: Vec<Vec<u8>> = inputs.iter().enumerate().map(copy).collect();
     let shapes = problem.inputs().iter().map(Vec::as_slice);
+    let inputs = shapes.zip(copies.iter().map(Vec::as_slice));
     let question = |op| Question {
         op,
         dtype,
-        inputs: shapes
-            .clone()
-            .zip(copies.iter().map(Vec::as_slice))
-            .collect(),
+        inputs: inputs.clone().collect(),
         reduced: problem.reduced().to_vec(),
         keepdims: true,
         last: problem.selects_last_index(),
@@ -153,11 +151,9 @@ impl Question<'_> {
         let mut out = Vec::new();
         for at in coordinates(&shape) {
             let sets = self.inputs.iter().zip(&aligned).map(|((_, bytes), shape)| {
-                let at: Vec<u64> = at
-                    .iter()
-                    .zip(shape)
-                    .map(|(&i, &n)| if n == 1 { 0 } else { i })
-                    .collect();
+                let at = at.iter().zip(shape);
+                let at = at.map(|(&i, &n)| if n == 1 { 0 } else { i });
+                let at: Vec<u64> = at.collect();
                 self.element(bytes, offset(&at, shape))
             });
             out.extend(self.value(&sets.collect::<Vec<_>>()));
@@ -308,10 +304,9 @@ impl Question<'_> {
 
     fn read(&self, element: &[u8]) -> Wide {
         let value = Wide::read(self.dtype, element);
-        if self.by_magnitude() {
-            value.magnitude()
-        } else {
-            value
+        match self.by_magnitude() {
+            true => value.magnitude(),
+            false => value,
         }
     }
 

@@ -68,9 +68,9 @@ impl Run<'_, '_> {
     /// Notes that elements are loaded one by one.
     fn loads_each(&self, found: &Found) -> Check {
         let src = self.source()?;
-        found
-            .iter()
-            .for_each(|&(position, _)| self.loads(0, src, position));
+        for &(position, _) in found {
+            self.loads(0, src, position);
+        }
         Ok(())
     }
 
@@ -86,10 +86,9 @@ impl Run<'_, '_> {
         for (d, &size) in (first as usize..end as usize).zip(dims).rev() {
             ensure!(size >= 2, "dimension {d}");
             *loops += u64::from(d > first as usize);
-            let i = if d > first as usize {
-                rest % size
-            } else {
-                rest
+            let i = match d > first as usize {
+                true => rest % size,
+                false => rest,
             };
             at = at.wrapping_add(i.wrapping_mul(table.strides[d][0]));
             rest /= size;
@@ -99,11 +98,8 @@ impl Run<'_, '_> {
 
     /// Checks that the kept dimensions make `outputs` outputs, and those up to `total` `len` elements.
     pub(super) fn dimensions(&self, outputs: u32, total: u32, len: u32) -> Check {
-        let shape = self
-            .pass
-            .stride_table
-            .as_ref()
-            .map_or(&[][..], |(table, _)| &table.shape);
+        let table = self.pass.stride_table.as_ref();
+        let shape = table.map_or(&[][..], |(table, _)| &table.shape);
         let (kept, total) = (self.p.kept_dims as usize, total as usize);
         ensure!(kept <= total && total <= shape.len(), "{shape:?} by {kept}");
         let sizes = [&shape[..kept], &shape[kept..total]].map(|dims| dims.iter().product::<u32>());
@@ -113,11 +109,8 @@ impl Run<'_, '_> {
 
     /// `segment`: where an output's segment begins.
     pub(super) fn segment(&self, o: u32, loops: &mut u64) -> Check<u32> {
-        let start = self
-            .pass
-            .stride_table
-            .as_ref()
-            .map_or(0, |(table, _)| table.starts[0]);
+        let table = self.pass.stride_table.as_ref();
+        let start = table.map_or(0, |(table, _)| table.starts[0]);
         let along = self.along(0, self.p.kept_dims, o, loops)?;
         Ok((self.source()?.delta + start).wrapping_add(along))
     }
