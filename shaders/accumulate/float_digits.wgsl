@@ -49,11 +49,7 @@ fn acc_begin(l: Look) -> Acc {
     let asked = (P.items & 0x1ffu) | 1u;
     let digits = digits_of(a, Bits(plane_added(Plane(floats_of(asked).x)).x));
     let told = bitcast<Bits>(digits.s{N - 1}) - Bits(bitcast<u32>(a.m));
-//# if SQUARES
-    let wrong = told != Bits(asked * asked);
-//# else
-    let wrong = told != Bits(asked);
-//# end
+    let wrong = told != Bits(select(asked, asked * asked, {SQUARES} == 1));
 //# if COLUMNS == 1
     a.again = wrong;
 //# else
