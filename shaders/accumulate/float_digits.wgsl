@@ -45,8 +45,8 @@ fn acc_begin(l: Look) -> Acc {
     a.unit = bitcast<f32>(exponent << 23u);
     a.m = bitcast<f32>(((exponent + 23u) << 23u) | 0x400000u);
 //# if UNPACKS
-    // A subnormal number that the compiler does not know shows how the driver takes them.
-    let asked = (P.items & 0x1ffu) | 1u;
+    // A subnormal number that the data make shows how the driver takes them.
+    let asked = (vec4<u32>(l.plus).x & 0x1ffu) | 1u;
     let digits = digits_of(a, Bits(plane_added(Plane(floats_of(asked).x)).x));
     let told = bitcast<Bits>(digits.s{N - 1}) - Bits(bitcast<u32>(a.m));
     let wrong = told != Bits(select(asked, asked * asked, {SQUARES} == 1));

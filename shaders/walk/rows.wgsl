@@ -75,7 +75,12 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# for i in 0..LOADS
     l = look(l, v{i});
 //# end
-    var sum = sum_for(before, l, {LOADS * PER}u, false);
+//# for i in 0..TURNS * MASKED
+    // With the first block, what lies before and behind the whole units.
+    let e{i} = edge_of(p, lane + {i * LANES}u, base == 0u);
+    l = look(l, e{i});
+//# end
+    var sum = sum_for(before, l, {LOADS * PER + MASKED * TURNS * PER / PIECES}u, false);
     var own = sum.acc;
     if takes(own) {
 //# if LONG
@@ -98,6 +103,12 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# end
 //# end
 //# end
+//# for i in 0..TURNS * MASKED
+        let f{i} = elements_of(e{i}, false);
+//# for e in 0..PER / PIECES
+        own = acc_take(own, plane_key(f{i}.p{e}, 0u), 0u);
+//# end
+//# end
     }
 //# if BY_FLOATS
     for (var i = select({LOADS}u, 0u, own.again); i < {LOADS}u; i++) {
@@ -107,6 +118,18 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
         own = acc_take_more(own, key_{e}(k));
 //# end
     }
+//# if MASKED
+    for (var i = select({TURNS}u, 0u, own.again); i < {TURNS}u; i++) {
+        var v = e0;
+//# for i in 1..TURNS
+        v = select(v, e{i}, i == {i}u);
+//# end
+        let k = elements_of(v, true);
+//# for e in 0..PER / PIECES
+        own = acc_take_more(own, plane_key(k.p{e}, 0u));
+//# end
+    }
+//# end
 //# end
     sum.acc = own;
     return sum;
@@ -126,53 +149,27 @@ fn piece_at(p: Part, number: u32) -> vec2<u32> {
 }
 
 //# if EXACT
-// The elements of pieces that belong to the row.
-fn edges_of(before: Sum, p: Part, lane: u32) -> Sum {
-    let high = p.len - p.lead - p.units * PER;
-//# for i in 0..TURNS
-    let n{i} = lane + {i * LANES}u;
-    let behind{i} = n{i} >= {PIECES}u;
-    let v{i} = edge_unit(piece_at(p, n{i}), n{i} % {PIECES}u * PIECE, select(PER - p.lead, 0u, behind{i}), select(PER, high, behind{i}), n{i} < {2 * PIECES}u);
-//# end
-    var l = before.look;
-//# for i in 0..TURNS
-    l = look(l, v{i});
-//# end
-    var sum = sum_for(before, l, {TURNS * PER / PIECES}u, false);
-    var own = sum.acc;
-    if takes(own) {
-//# for i in 0..TURNS
-        let k{i} = elements_of(v{i}, false);
-//# for e in 0..PER / PIECES
-        own = acc_take(own, plane_key(k{i}.p{e}, 0u), 0u);
-//# end
-//# end
-    }
-//# if BY_FLOATS
-    for (var i = select({TURNS}u, 0u, own.again); i < {TURNS}u; i++) {
-        var v = v0;
-//# for i in 1..TURNS
-        v = select(v, v{i}, i == {i}u);
-//# end
-        let k = elements_of(v, true);
-//# for e in 0..PER / PIECES
-        own = acc_take_more(own, plane_key(k.p{e}, 0u));
-//# end
-    }
-//# end
-    sum.acc = own;
-    return sum;
-}
-
-// A piece as a unit, with the elements that lie in low..high, if it begins at `place`; others add nothing.
-fn edge_unit(piece: vec2<u32>, place: u32, low: u32, high: u32, there: bool) -> Unit {
+// The elements of a piece that belong to the row, as a unit; others, and all if it is not `wanted`, add nothing.
+fn edge_of(p: Part, number: u32, wanted: bool) -> Unit {
+    let behind = number >= {PIECES}u;
+    let place = number % {PIECES}u * PIECE;
+    let low = select(PER - p.lead, 0u, behind);
+    let high = select(PER, p.len - p.lead - p.units * PER, behind);
+    let there = (number < {2 * PIECES}u);
 //# if BITS == 64
-    return select(vec2<u32>(0u, {NO_ELEMENT}u), piece, there & (place >= low) & (place < high)).xyxy;
+    var w = vec2<u32>(0u, {NO_ELEMENT}u);
+    if wanted {
+        w = select(w, piece_at(p, number), there & (place >= low) & (place < high));
+    }
+    return w.xyxy;
 //# else
     var w = {NO_ELEMENT}u;
+    if wanted {
+        let piece = piece_at(p, number).x;
 //# for e in 0..PER / PIECES
-    w = select(w, (w & ~({MASK_0}u << {BITS * e}u)) | (piece.x & ({MASK_0}u << {BITS * e}u)), there & (place + {e}u >= low) & (place + {e}u < high));
+        w = select(w, (w & ~({MASK_0}u << {BITS * e}u)) | (piece & ({MASK_0}u << {BITS * e}u)), there & (place + {e}u >= low) & (place + {e}u < high));
 //# end
+    }
     return Unit(w);
 //# end
 }
@@ -223,9 +220,6 @@ fn reduced(item: u32, lane: u32) -> Placed {
     }
 //# else
     sum = block(sum, p, lane, 0u);
-//# end
-//# if MASKED
-    sum = edges_of(sum, p, lane);
 //# end
     return sum_placed(sum);
 //# else

@@ -145,7 +145,7 @@ impl Sum {
     }
 
     /// Whether the number of elements is a part of the sum: skipped ones do not count.
-    fn counts(self) -> bool {
+    pub(crate) fn counts(self) -> bool {
         self.op == Op::ReduceMean && self.skips
     }
 

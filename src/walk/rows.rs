@@ -6,6 +6,7 @@ use crate::kernel::params::Params;
 use crate::kernel::{Accumulator, Kernel, Recipe, Resource, fragments};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step, dst_view, region_params, words};
+use crate::sums::Sum;
 use crate::walk::strided::Each;
 use crate::walk::{FEW_LOADS, Walk};
 
@@ -37,8 +38,10 @@ pub(crate) const FAR_BYTES: u32 = 16;
 pub(crate) const MOST_TEAM: u64 = 256;
 
 /// Units that an invocation may read at once.
-fn at_once(planner: &Planner<'_>, unit: u64) -> u64 {
-    match planner.caps.long_kernels {
+fn at_once(planner: &Planner<'_>, step: &Step, unit: u64) -> u64 {
+    // FXC takes too long for the text of a mean that counts its elements.
+    let counts = step.acc.sum().is_some_and(Sum::counts);
+    match planner.caps.long_kernels && !counts {
         true => MOST_LOADS[usize::from(unit == 4)],
         false => FEW_LOADS,
     }
@@ -166,7 +169,7 @@ impl Rows {
             let fits = bytes <= caps.workgroup_bytes.into();
             lanes = if fits { lanes.min(MOST_TEAM) } else { 1 };
         }
-        let at_once = at_once(planner, unit);
+        let at_once = at_once(planner, step, unit);
         let parts = bytes.div_ceil(tuning.slice_bytes.max(1)).min(units / lanes);
         let filled = planner.slices(
             b.outer * lanes,
@@ -224,7 +227,7 @@ impl Rows {
     /// Most elements of a part of a row that so many invocations may take.
     fn longest(planner: &Planner<'_>, step: &Step, lanes: u64, unit: u64) -> u64 {
         let element = step.acc.bytes();
-        let at_once = at_once(planner, unit);
+        let at_once = at_once(planner, step, unit);
         let block = lanes * at_once * unit / element;
         let most = planner.caps.most_iterations();
         // A block an iteration, and a few for edges and the tree.
