@@ -213,11 +213,12 @@ impl Columns {
         let joined = |unit| joined(planner, step, b, unit);
         // Below 32 bits a word of columns holds fewer keys: an H200 takes 512 rows of uint8 at .91 by words and at .80 by vec4,
         // of float16 at .92 and .89. Sums of halves take fewer instructions by vec4, which FXC compiles unless they are of
-        // squares. A CPU's vectors hold words of several invocations anyway.
+        // squares or count their elements. A CPU's vectors hold words of several invocations anyway.
         let out = step.out.bytes();
         let worth = b.len * element >= NARROW_SHARE * out || 16 / element * out > MOST_WRITTEN;
         let gpu = planner.caps.class != AdapterClass::Software;
-        let short = step.acc.sum().is_some_and(|sum| !sum.is_long());
+        let sum = step.acc.sum();
+        let short = sum.is_some_and(|sum| !sum.is_long() && !sum.counts());
         let by_vec = short && joined(16) == Some(1);
         let narrow = element < 4 && worth && gpu && !by_vec && joined(4) == Some(1);
         // Joined rows make a partial result each. Words of fewer are still faster than single elements.
