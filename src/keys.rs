@@ -203,34 +203,10 @@ impl Keys {
         ]
     }
 
-    /// What a canonical key in this order, which prefers the least, is subtracted from to become one in the opposite order.
+    /// What a key in this order, which prefers the least, is subtracted from to become one in the opposite order.
     fn turning(&self) -> u64 {
-        // The complement of a number, but the negative of a signed magnitude.
-        let unit = match self.unstep {
-            0 => 1 << (64 - self.bits),
-            _ => 0,
-        };
+        let unit = 1 << (64 - self.bits);
         self.rot.wrapping_mul(2).wrapping_add(unit).wrapping_neg()
-    }
-
-    /// Whether zeros have signs.
-    pub(crate) fn has_signed_zeros(&self) -> bool {
-        self.nan.is_some()
-    }
-
-    /// The overrides that tell a NaN, which is ignored, from the other elements of a word: without its sign it is more than
-    /// infinity, and so carries into the sign what infinity lacks.
-    fn ignored(&self) -> Option<[(&'static str, u32); 2]> {
-        let (_, infinity) = self.nan.filter(|_| self.ceil != u64::MAX)?;
-        let bits = self.bits.min(32);
-        let top = |x: u64| (x >> (64 - bits)) as u32;
-        let most = u32::MAX >> (33 - bits);
-        // The lowest bit of each element of a word.
-        let ones = u32::MAX / (u32::MAX >> (32 - bits));
-        Some([
-            ("MAGNITUDES", most * ones),
-            ("BEYOND", (most - top(infinity)) * ones),
-        ])
     }
 
     /// Bits of an element: 8, 16, 32 or 64.
@@ -301,7 +277,6 @@ impl Keys {
         if self.bits < 32 {
             all.extend(self.word_constants());
         }
-        all.extend(self.ignored().into_iter().flatten());
         all
     }
 
@@ -343,8 +318,8 @@ mod tests {
     fn turned_keys_prefer_the_greatest() {
         for dtype in DType::ALL.into_iter().filter(|t| t.size() <= 2) {
             for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
-                let [least, greatest] =
-                    [Order::Least, Order::Greatest].map(|order| Keys::new(dtype, order, nan, true));
+                let [least, greatest] = [Order::Least, Order::Greatest]
+                    .map(|order| Keys::of_sides(dtype, order, nan, true));
                 let all = 0..1u64 << (8 * dtype.size());
                 let turned = |x| least.turning().wrapping_sub(least.key(x)) & least.keep;
                 let mut pairs: Vec<_> = all.map(|x| (turned(x), greatest.key(x), x)).collect();

@@ -6,6 +6,7 @@
 //   acc_across(lid, acc)          the join of the slices of a workgroup, for those of the first one
 //   acc_emit(slot, column, acc)   writes the results of the unit that begins with `column` of its wide row
 
+//# if BOTH == 0
 //# if INDEX == 0
 // The least key, or the sum of terms.
 alias Bests = Plane;
@@ -61,6 +62,12 @@ fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
 }
 //# end
 //# end
+//# else
+
+fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
+    return Bests(b.key, Places(first) + b.at * step);
+}
+//# end
 
 // Of both extremes each plane has two.
 struct Acc {
@@ -68,9 +75,6 @@ struct Acc {
 //# for s in 0..1 + BOTH
     p{j}_{s}: Bests,
 //# end
-//# end
-//# if SIGNS
-    signs: Signs,
 //# end
 }
 
@@ -81,12 +85,37 @@ fn acc_none() -> Acc {
         bests_none(),
 //# end
 //# end
-//# if SIGNS
-        signs_none(),
-//# end
     );
 }
 
+//# if BOTH
+fn acc_take(
+    own: Acc,
+//# for i in 0..LOADS
+    k{i}: Keys,
+//# end
+    t: u32,
+) -> Acc {
+    return Acc(
+//# for j in 0..PLANES
+        bests_taken(
+            own.p{j}_0,
+//# for i in 0..LOADS
+            k{i}.p{j},
+//# end
+            t,
+        ),
+        bests_taken(
+            own.p{j}_1,
+//# for i in 0..LOADS
+            plane_turned(k{i}.p{j}),
+//# end
+            t,
+        ),
+//# end
+    );
+}
+//# else
 fn acc_take(own: Acc, v: vec4<u32>, t: u32) -> Acc {
     let k = keys_of(v);
     var a = own;
@@ -97,15 +126,10 @@ fn acc_take(own: Acc, v: vec4<u32>, t: u32) -> Acc {
     let k{j} = k.p{j};
 //# end
     a.p{j}_0 = bests_taken(own.p{j}_0, k{j}, t);
-//# if BOTH
-    a.p{j}_1 = bests_taken(own.p{j}_1, plane_turned(k{j}), t);
-//# end
-//# end
-//# if SIGNS
-    a.signs = signs_with(own.signs, v, vec4<u32>(0u));
 //# end
     return a;
 }
+//# end
 
 fn acc_placed(own: Acc, first: u32, step: u32) -> Acc {
     var a = own;
@@ -126,9 +150,6 @@ fn acc_across(lid: u32, own: Acc) -> Acc {
 //# for s in 0..1 + BOTH
     a.p{j}_{s} = bests_across(own.p{j}_{s}, lid);
 //# end
-//# end
-//# if SIGNS
-    a.signs = signs_across(own.signs, lid);
 //# end
     return a;
 }
@@ -153,28 +174,17 @@ fn bests_joined(a: Bests, b: Bests) -> Bests {
     return plane_combined(a, b);
 //# else
     let nearer = select((b.at < a.at), (b.at > a.at), Mask(LAST != 0u));
+//# if BOTH
+    let ours = plane_last(a.key);
+    let theirs = plane_last(b.key);
+    let wins = plane_less(theirs, ours) | (plane_same(theirs, ours) & nearer);
+    return Bests(plane_combined(a.key, b.key), select(a.at, b.at, wins));
+//# else
     let wins = plane_less(b.key, a.key) | (plane_same(b.key, a.key) & nearer);
     return Bests(select(a.key, b.key, wins), select(a.at, b.at, wins));
 //# end
-}
-//# if SIGNS
-
-var<workgroup> wg_signs: array<Signs, WG>;
-
-fn signs_across(own: Signs, lid: u32) -> Signs {
-    var s = own;
-    wg_signs[lid] = s;
-    for (var slices = P.team; slices > 1u; slices = (slices + 1u) / 2u) {
-        let other = lid + (slices + 1u) / 2u * P.abreast;
-        workgroupBarrier();
-        if other < slices * P.abreast {
-            s = Signs(s.any | wg_signs[other].any, s.all & wg_signs[other].all);
-            wg_signs[lid] = s;
-        }
-    }
-    return s;
-}
 //# end
+}
 //# end
 
 //# if PARTIAL
@@ -193,21 +203,10 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
     // Joined rows lie side by side.
     var row = column / P.inner;
     var left = P.inner - (column - row * P.inner);
-//# if BOTH
-    var signs = vec2<u32>(0u);
-//# end
 //# for i in 0..UNIT * 32 / BITS
-//# if SIGNS
-    // The sign of a column comes to the top.
-//# if BITS == 64
-    signs = vec2<u32>(a.signs.any[{2 * i + 1}u], a.signs.all[{2 * i + 1}u]);
-//# else
-    signs = vec2<u32>(a.signs.any[{i / PLANES}u], a.signs.all[{i / PLANES}u]) << vec2<u32>({(PLANES - 1 - i % PLANES) * BITS}u);
-//# end
-//# end
 //# if BOTH
-    leave(slot + {i}u, best_at(a.p{i % PLANES}_0, {i / PLANES}u, row), signs.x, false);
-    leave(slot + {i}u, best_at(a.p{i % PLANES}_1, {i / PLANES}u, row), signs.y, true);
+    leave(slot + {i}u, best_at(a.p{i % PLANES}_0, {i / PLANES}u, row), false);
+    leave(slot + {i}u, best_at(a.p{i % PLANES}_1, {i / PLANES}u, row), true);
 //# else
     emit(slot + {i}u, best_at(a.p{i % PLANES}_0, {i / PLANES}u, row));
 //# end

@@ -54,7 +54,7 @@ fn acc_best(a: Placed) -> Best {
 //# else
 //# if PACKED
 // Packed: the key above the position in one word. The least has the best key and, among equal keys, the preferred position.
-alias One = u32;
+alias Acc = u32;
 const POSITION: u32 = ~KEEP;
 
 // A position as it is packed, and back.
@@ -62,171 +62,67 @@ fn below(at: u32) -> u32 {
     return select(at, POSITION - at, LAST != 0u);
 }
 
-fn one_none() -> One {
+fn acc_none() -> Acc {
     return PAD;
 }
 
-fn one_take(own: One, c: Key, at: u32) -> One {
-    return min(own, c | below(at));
-}
-
-fn one_at(own: One) -> u32 {
-    return below(own & POSITION);
-}
-
-fn one_key(own: One) -> Key {
-    return own & KEEP;
+fn acc_take_if(own: Acc, k: Key, at: u32, there: bool) -> Acc {
+    return min(own, select(PAD, canonical(k), there) | below(at));
 }
 //# else
 // Pair: the key and its position side by side.
-alias One = Pair;
+alias Acc = Pair;
 
-fn one_none() -> One {
+fn acc_none() -> Acc {
     return Pair(PAD, 0u);
 }
 
-fn one_take(own: One, c: Key, at: u32) -> One {
+fn acc_take_if(own: Acc, k: Key, at: u32, there: bool) -> Acc {
+    let c = select(PAD, canonical(k), there);
     let wins = replaces(c, own.key);
     return Pair(select(own.key, c, wins), select(own.at, at, wins));
 }
-
-fn one_at(own: One) -> u32 {
-    return own.at;
-}
-
-fn one_key(own: One) -> Key {
-    return own.key;
-}
 //# end
-//# if PACKED & (LOOPED == 0)
-// A row that is read at once is so short that its positions fit below a key.
-alias OnePlaced = u32;
 
-fn one_placed(own: One, at: u32) -> OnePlaced {
-    return one_key(own) | below(at);
+fn acc_take(own: Acc, k: Key, at: u32) -> Acc {
+    return acc_take_if(own, k, at, true);
+}
+//# if PACKED & (LOOPED == 0)
+
+// A row that is read at once is so short that its positions fit below a key.
+alias Placed = u32;
+
+fn acc_placed(own: Acc, frame: Frame) -> Placed {
+    return (own & KEEP) | below(position(frame, below(own & POSITION)));
 }
 
-fn one_join(a: OnePlaced, b: OnePlaced) -> OnePlaced {
+fn acc_join(a: Placed, b: Placed) -> Placed {
     return min(a, b);
 }
 
-fn one_best(a: OnePlaced) -> Best {
-    return Best(one_key(a), placed(one_at(a)));
+fn acc_best(a: Placed) -> Best {
+    return Best(a & KEEP, placed(below(a & POSITION)));
 }
 //# else
-alias OnePlaced = Pair;
 
-fn one_placed(own: One, at: u32) -> OnePlaced {
-    return Pair(one_key(own), at);
+alias Placed = Pair;
+
+fn acc_placed(own: Acc, frame: Frame) -> Placed {
+//# if PACKED
+    return Pair(own & KEEP, position(frame, below(own & POSITION)));
+//# else
+    return Pair(own.key, position(frame, own.at));
+//# end
 }
 
-fn one_join(a: OnePlaced, b: OnePlaced) -> OnePlaced {
+fn acc_join(a: Placed, b: Placed) -> Placed {
     let nearer = select((b.at < a.at), (b.at > a.at), LAST != 0u);
     let wins = less(b.key, a.key) | (same(b.key, a.key) & nearer);
     return Pair(select(a.key, b.key, wins), select(a.at, b.at, wins));
 }
 
-fn one_best(a: OnePlaced) -> Best {
-    return Best(a.key, placed(a.at));
-}
-//# end
-
-// The best in one order; of both extremes in both orders, and of types with a -0 the signs.
-struct Acc {
-//# for s in 0..1 + BOTH
-    side{s}: One,
-//# end
-//# if SIGNS
-    signs: Signs,
-//# end
-}
-
-struct Placed {
-//# for s in 0..1 + BOTH
-    side{s}: OnePlaced,
-//# end
-//# if BOTH
-    signs: vec2<u32>, // any, all: in the top bit
-//# end
-}
-
-fn acc_none() -> Acc {
-    return Acc(
-//# for s in 0..1 + BOTH
-        one_none(),
-//# end
-//# if SIGNS
-        signs_none(),
-//# end
-    );
-}
-
-fn acc_take(own: Acc, k: Key, at: u32) -> Acc {
-    return acc_take_if(own, k, at, true);
-}
-
-fn acc_take_if(own: Acc, k: Key, at: u32, there: bool) -> Acc {
-    let c = canonical(k);
-    var a = own;
-    a.side0 = one_take(own.side0, select(PAD, c, there), at);
-//# if BOTH
-    a.side1 = one_take(own.side1, select(PAD, turned(c), there), at);
-//# end
-    return a;
-}
-
-fn acc_placed(own: Acc, frame: Frame) -> Placed {
-    var a: Placed;
-//# for s in 0..1 + BOTH
-    a.side{s} = one_placed(own.side{s}, position(frame, one_at(own.side{s})));
-//# end
-//# if SIGNS
-    let any = own.signs.any;
-    let all = own.signs.all;
-//# if BITS == 64
-    a.signs = vec2<u32>(any.y | any.w, all.y & all.w);
-//# else
-    a.signs = vec2<u32>(any.x | any.y | any.z | any.w, all.x & all.y & all.z & all.w);
-//# end
-//# if BITS == 16
-    a.signs = vec2<u32>(a.signs.x | (a.signs.x << 16u), a.signs.y & (a.signs.y << 16u));
-//# end
-//# end
-    return a;
-}
-
-fn acc_join(a: Placed, b: Placed) -> Placed {
-    return Placed(
-//# for s in 0..1 + BOTH
-        one_join(a.side{s}, b.side{s}),
-//# end
-//# if BOTH
-        vec2<u32>(a.signs.x | b.signs.x, a.signs.y & b.signs.y),
-//# end
-    );
-}
-
-//# if BOTH
-fn acc_emit(slot: u32, a: Placed) {
-    leave(slot, one_best(a.side0), a.signs.x, false);
-    leave(slot, one_best(a.side1), a.signs.y, true);
-}
-//# else
 fn acc_best(a: Placed) -> Best {
-    return one_best(a.side0);
-}
-//# end
-//# end
-//# if BOTH == 0
-
-fn acc_element(a: Placed) -> Raw {
-    return element(acc_best(a).key);
-}
-//# end
-//# if (BOTH == 0) & (DST_VECS == 0)
-
-fn acc_emit(slot: u32, a: Placed) {
-    emit(slot, acc_best(a));
+    return Best(a.key, placed(a.at));
 }
 //# end
 
@@ -234,3 +130,14 @@ struct Pair {
     key: Key,
     at: u32,
 }
+//# end
+
+fn acc_element(a: Placed) -> Raw {
+    return element(acc_best(a).key);
+}
+//# if DST_VECS == 0
+
+fn acc_emit(slot: u32, a: Placed) {
+    emit(slot, acc_best(a));
+}
+//# end

@@ -1,4 +1,5 @@
-// Both extremes from the same keys: in the opposite order a canonical key is what TURN leaves of it.
+// Both extremes from the same keys: in the opposite order a key is what TURN leaves of it. Zeros tie, and so do NaNs, but their
+// keys differ, so that the best one has the value; those that tie with it follow it, up to `plane_last`.
 override TURN: u32;
 //# if BITS == 64
 override TURN_LO: u32;
@@ -10,67 +11,60 @@ fn turned(k: Key) -> Key {
 fn plane_turned(k: Plane) -> Plane {
     return turned(k);
 }
+
+fn plane_last(k: Plane) -> Plane {
+    var last = k;
+//# if FLOORED
+    let floor = vec2<u32>(FLOOR_LO, FLOOR);
+    last = select(k, floor, less(k, floor));
+//# end
+//# if ZEROS
+    last = select(last, vec2<u32>(ZERO_TO_LO, ZERO_TO), same(k, vec2<u32>(ZERO_LO, ZERO)));
+//# end
+    return last;
+}
 //# else
 
 fn turned(k: Key) -> Key {
-    return TURN - k;
+    return plane_turned(Plane(k)).x;
 }
 
+// What lies below a key borrows nothing from it.
 fn plane_turned(k: Plane) -> Plane {
-    return Plane(TURN) - k;
+    return Plane(TURN | ~KEEP) - k;
 }
+
+fn plane_last(k: Plane) -> Plane {
+    var last = k | Plane(~KEEP);
+//# if FLOORED
+    last = max(last, Plane(FLOOR | ~KEEP));
 //# end
-//# if SIGNS
-
-// The signs that were met, in the words of a unit: `any`, that one was set, and `all`, that none was not. Zeros share a
-// key. Where the least is zero, a set sign is that of a -0; where the greatest is, a sign that is not set is that of a +0.
-struct Signs {
-    any: vec4<u32>,
-    all: vec4<u32>,
-}
-
-fn signs_none() -> Signs {
-    return Signs(vec4<u32>(0u), vec4<u32>(WHOLE));
-}
-//# if CEILED
-
-override MAGNITUDES: u32; // of all elements of a word
-override BEYOND: u32; // what the least NaN's magnitude carries into the sign
-
-// The signs of NaNs, which are ignored.
-fn signs_out(v: vec4<u32>) -> vec4<u32> {
-//# if BITS == 64
-    return ((v & vec4<u32>(MAGNITUDES)) | min(v.xxzz, vec4<u32>(1u))) + vec4<u32>(BEYOND);
-//# else
-    return (v & vec4<u32>(MAGNITUDES)) + vec4<u32>(BEYOND);
+//# if ZEROS
+    last = select(last, Plane(ZERO_TO | ~KEEP), last == Plane(ZERO | ~KEEP));
 //# end
-}
-//# else
-
-fn signs_out(v: vec4<u32>) -> vec4<u32> {
-    return vec4<u32>(0u);
+    return last;
 }
 //# end
 
-// And the signs of a vec4 of elements, but for those in `out`.
-fn signs_with(s: Signs, v: vec4<u32>, out: vec4<u32>) -> Signs {
-    let left = out | signs_out(v);
-    return Signs(s.any | (v & ~left), s.all & (v | left));
-}
-//# end
-
-// The element of a canonical key. `sign`: what a zero has in the top bit.
-fn extreme(k: Key, sign: u32) -> Raw {
-    let e = element(k);
-//# if SIGNS
-//# if BITS == 64
-    return vec2<u32>(e.x, select(e.y, sign & TOP, (e.x | e.y) == 0u));
-//# else
-    return select(e, sign & TOP, e == 0u);
-//# end
-//# else
-    return e;
-//# end
+fn last_of(k: Key) -> Key {
+    return plane_key(plane_last(Plane(k)), 0u);
 }
 
-const TOP: u32 = 0x80000000u;
+// The keys of a vec4's elements, which can be turned.
+fn keys_ceiled(v: vec4<u32>) -> Keys {
+    let k = keys_of(v);
+    return Keys(
+//# for j in 0..PLANES
+        plane_ceiled(k.p{j}),
+//# end
+    );
+}
+
+fn key_ceiled(r: Raw) -> Key {
+    return plane_key(plane_ceiled(Plane(key(r))), 0u);
+}
+
+// The element of a key.
+fn extreme(k: Key, high: bool) -> Raw {
+    return element(bounded(select(k, turned(k), high)));
+}

@@ -48,14 +48,20 @@ fn key4(b: vec4<u32>) -> vec4<u32> {
     return turned - vec4<u32>(ROT) - (sign & vec4<u32>(STEP));
 }
 
+// Not beyond the last key of the order.
+fn plane_ceiled(k: Plane) -> Plane {
+//# if CEILED
+    return min(k, vec4<u32>(CEIL));
+//# else
+    return k;
+//# end
+}
+
 // Canonical, but zeros differ.
 fn plane_bounded(k: Plane) -> Plane {
-    var c = k;
+    var c = plane_ceiled(k);
 //# if FLOORED
     c = max(c, vec4<u32>(FLOOR));
-//# end
-//# if CEILED
-    c = min(c, vec4<u32>(CEIL));
 //# end
 //# if BITS < 32
     c &= vec4<u32>(KEEP);

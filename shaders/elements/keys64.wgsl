@@ -35,14 +35,19 @@ fn key(b: vec2<u32>) -> Key {
     return vec2<u32>(lo - off, hi - ROT - select(0u, 1u, lo < off));
 }
 
+fn plane_ceiled(k: Key) -> Key {
+//# if CEILED
+    return combined(k, vec2<u32>(CEIL_LO, CEIL));
+//# else
+    return k;
+//# end
+}
+
 fn bounded(k: Key) -> Key {
-    var c = k;
+    var c = plane_ceiled(k);
 //# if FLOORED
     let floor = vec2<u32>(FLOOR_LO, FLOOR);
     c = select(c, floor, less(c, floor));
-//# end
-//# if CEILED
-    c = combined(c, vec2<u32>(CEIL_LO, CEIL));
 //# end
     return c;
 }

@@ -102,9 +102,21 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         let v{i}_{r} = unit_at(at{i} + {r}u, shift);
 //# end
 //# end
+//# if BOTH
+//# for r in 0..RUNS
+        a{r} = acc_take(
+            a{r},
+//# for i in 0..LOADS
+            keys_ceiled(v{i}_{r}),
+//# end
+            t,
+        );
+//# end
+//# else
 //# for i in 0..LOADS
 //# for r in 0..RUNS
         a{r} = acc_take(a{r}, once(v{i}_{r}, t + {i}u >= fresh), t + {i}u);
+//# end
 //# end
 //# end
 //# else

@@ -47,7 +47,11 @@ fn position(f: Frame, at: u32) -> u32 {
 //# if EXACT
 fn block(before: Sum, p: Part, lane: u32, base: u32) -> Sum {
 //# else
+//# if BOTH
+fn block(before: Acc, p: Part, lane: u32, base: u32) -> Acc {
+//# else
 fn block(p: Part, lane: u32, base: u32) -> Placed {
+//# end
 //# end
     let last = p.units - 1u;
 //# for i in 0..LOADS
@@ -58,12 +62,18 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
     let v{i} = unit(p.first + n{i});
 //# end
 //# end
+//# if BOTH
+    return acc_take(
+        before,
+//# for i in 0..LOADS
+        keys_ceiled(vec4<u32>(v{i})),
+//# end
+        base / {LANES}u,
+    );
+//# else
 //# if EXACT == 0
     var own = acc_none();
 //# for i in 0..LOADS
-//# if SIGNS
-    own.signs = signs_with(own.signs, vec4<u32>(v{i}), vec4<u32>(0u));
-//# end
     let k{i} = unit_keys(v{i});
 //# for e in 0..PER
     own = acc_take(own, key_{e}(k{i}), {i * LANES * PER + e}u);
@@ -134,6 +144,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
     sum.acc = own;
     return sum;
 //# end
+//# end
 }
 //# if MASKED
 
@@ -182,27 +193,59 @@ fn edge_of(p: Part, number: u32, piece: vec2<u32>) -> Placed {
     let high = select(PER, p.len - p.lead - p.units * PER, behind);
     let place = number % {PIECES}u * PIECE;
     let there = number < {2 * PIECES}u;
-    var own = acc_none();
 //# for e in 0..PER / PIECES
     let there{e} = there & (place + {e}u >= low) & (place + {e}u < high);
 //# end
+//# if BOTH
+    let k = keys_ceiled(piece.xyxy);
+    let unit = select(0u, p.units + 1u, behind);
+    var own = placed_of(plane_key(k.p0, 0u), unit, there0);
+//# for e in 1..PER / PIECES
+    own = acc_join(own, placed_of(plane_key(k.p{e}, 0u), unit, there{e}));
+//# end
+    return own;
+//# else
     let k = keys_of(piece.xyxy);
+    var own = acc_none();
 //# for e in 0..PER / PIECES
     own = acc_take_if(own, plane_key(k.p{e}, 0u), {e}u, there{e});
-//# end
-//# if SIGNS
-    var out = select(TOP, 0u, there{PER / PIECES - 1});
-//# if BITS == 16
-    out |= select(TOP >> 16u, 0u, there0);
-//# end
-    own.signs = signs_with(own.signs, piece.xyxy, vec4<u32>(out));
 //# end
     let before = select(0u, p.lead + p.units * PER, behind);
     // Before the row's first element it wraps. What is found there is nothing, and must not lie beyond the row.
     let origin = p.skip + before + place - low;
     return acc_placed(own, Frame(0u, 0u, origin, p.skip + p.len - 1u));
+//# end
 }
 //# end
+//# end
+//# if BOTH
+
+// The units that an invocation keeps, by their numbers in the part: number 0 is the one before the whole ones.
+fn numbered(b: Bests, p: Part, lane: u32) -> Pair {
+    return Pair(plane_key(b.key, 0u), min(lane + plane_place(b.at, 0u) * {LANES}u, p.units - 1u) + 1u);
+}
+
+// Where the key is in its unit: the position in the segment.
+fn found(p: Part, s: Pair, high: bool) -> Pair {
+    let u = p.first + s.at - 1u;
+//# if MASKED & (WORDS == 4)
+    let end = arrayLength(&words) - 1u;
+    let v = vec4<u32>(words[4u * u], words[min(4u * u + 1u, end)], words[min(4u * u + 2u, end)], words[min(4u * u + 3u, end)]);
+//# else
+    let v = unit(u);
+//# end
+    let k = keys_ceiled(vec4<u32>(v));
+    // Wraps in the unit before.
+    let first = p.lead + (s.at - 1u) * PER;
+    let last = last_of(s.key);
+    var at = 0u;
+//# for e in 0..PER
+    let n{e} = first + select({PER - 1 - e}u, {e}u, LAST != 0u);
+    let k{e} = select(key_{PER - 1 - e}(k), key_{e}(k), LAST != 0u);
+    at = select(at, n{e}, !less(last, select(k{e}, turned(k{e}), high)) & (n{e} < p.len));
+//# end
+    return Pair(s.key, p.skip + at);
+}
 //# end
 
 fn reduced(item: u32, lane: u32) -> Placed {
@@ -212,16 +255,21 @@ fn reduced(item: u32, lane: u32) -> Placed {
     let e{i} = piece_at(p, lane + {i * LANES}u);
 //# end
 //# end
-//# if EXACT
-    var sum = acc_none();
+//# if EXACT + BOTH
+    var own = acc_none();
 //# if LOOPED
     for (var base = 0u; base < p.units; base += {LANES * LOADS}u) {
-        sum = block(sum, p, lane, base);
+        own = block(own, p, lane, base);
     }
 //# else
-    sum = block(sum, p, lane, 0u);
+    own = block(own, p, lane, 0u);
 //# end
-    return sum_placed(sum);
+//# end
+//# if EXACT
+    return sum_placed(own);
+//# else
+//# if BOTH
+    var a = Placed(numbered(own.least, p, lane), numbered(own.greatest, p, lane));
 //# else
 //# if LOOPED
     var a: Placed;
@@ -235,6 +283,7 @@ fn reduced(item: u32, lane: u32) -> Placed {
     }
 //# else
     var a = block(p, lane, 0u);
+//# end
 //# end
 //# if MASKED
 //# for i in 0..TURNS
@@ -281,7 +330,12 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# else
 //# if PARTIAL_SUM == 0
     if there {
+//# if BOTH
+        let p = part_of(own);
+        acc_emit(item, Placed(found(p, s.least, false), found(p, s.greatest, true)));
+//# else
         acc_emit(item, s);
+//# end
     }
 //# end
 //# end

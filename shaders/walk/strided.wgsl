@@ -8,10 +8,10 @@ fn reduced(p: Part) -> Placed {
 //# else
     var a = acc_none();
     for (var i = p.begin; i < p.end; i += part_step()) {
-        let r = raw(start + offset_of(i));
-        a = acc_take(a, key(r), i);
-//# if SIGNS
-        a.signs = signs_with(a.signs, splat(r), vec4<u32>(0u));
+//# if BOTH
+        a = acc_take(a, key_ceiled(raw(start + offset_of(i))), i);
+//# else
+        a = acc_take(a, key(raw(start + offset_of(i))), i);
 //# end
     }
     return acc_placed(a, Frame());

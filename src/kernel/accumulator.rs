@@ -81,11 +81,6 @@ impl Accumulator {
         matches!(self, Accumulator::Both { .. })
     }
 
-    /// Whether it keeps signs, by which zeros of one key differ.
-    pub(crate) fn has_signs(self) -> bool {
-        self.is_both() && self.keys().has_signed_zeros()
-    }
-
     /// Whether elements are added modulo 2^bits.
     pub fn are_terms(self) -> bool {
         matches!(self, Accumulator::Terms(_))
@@ -121,7 +116,6 @@ impl Accumulator {
         let mut names = vec![
             ("INDEX", self.has_index().into()),
             ("BOTH", self.is_both().into()),
-            ("SIGNS", self.has_signs().into()),
             ("TERMS", self.are_terms().into()),
             ("EXACT", self.sum().is_some().into()),
         ];

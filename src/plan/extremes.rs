@@ -63,7 +63,7 @@ impl Planner<'_> {
         let step = Step {
             beside: Some(self.index_format()),
             acc: Accumulator::Both {
-                keys: Keys::new(problem.dtype(), Order::Least, problem.nan_policy(), true),
+                keys: Keys::of_sides(problem.dtype(), Order::Least, problem.nan_policy(), true),
                 last: problem.selects_last_index(),
             },
             ..self.step(Slot::Input(0), Slot::Output(0), shape)

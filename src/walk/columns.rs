@@ -327,12 +327,14 @@ impl ColumnsText {
                 "accumulate/integer_digits" "accumulate/digit_columns"
             ),
             Accumulator::Both { .. } => {
-                fragments!("elements/both" "accumulate/columns" "store/emit" "store/leave")
+                fragments!("elements/both" "accumulate/bests" "accumulate/columns" "store/emit" "store/leave")
             }
             _ => fragments!("accumulate/columns" "store/emit"),
         });
         let mut names = vec![
             ("LOADS", self.loads),
+            ("WIDTH", self.loads.next_power_of_two()),
+            ("LEVELS", self.loads.next_power_of_two().ilog2()),
             ("RUNS", self.runs),
             ("UNIT", self.words),
             ("SHARED", self.shared.into()),
@@ -446,13 +448,12 @@ fn begins_whole(planner: &Planner<'_>, step: &Step, b: &Region, unit: u64) -> bo
         && (b.outer == 1 || matrix.is_multiple_of(unit))
 }
 
-/// Bytes of workgroup memory that an invocation takes: for the bests of a plane, and for the signs of a unit; for the digits of
+/// Bytes of workgroup memory that an invocation takes: for the bests of a plane; for the digits of
 /// four columns, one after the other, and the place of the highest.
 fn merged_bytes(acc: Accumulator) -> u32 {
-    let bests = match (acc.has_index(), acc.bits()) {
+    match (acc.has_index(), acc.bits()) {
         (false, 64) => 8,
         (true, 64) | (false, _) => 16,
         (true, _) => 32,
-    };
-    bests + if acc.has_signs() { 32 } else { 0 }
+    }
 }

@@ -359,6 +359,8 @@ impl RowsText {
             ("LANES", self.lanes),
             ("LOG_LANES", self.lanes.ilog2()),
             ("LOADS", self.loads),
+            ("WIDTH", self.loads.next_power_of_two()),
+            ("LEVELS", self.loads.next_power_of_two().ilog2()),
             ("WORDS", self.words),
             ("PER", 32 * self.words / kernel.acc.bits()),
             ("LOOPED", self.looped.into()),
@@ -386,7 +388,7 @@ impl RowsText {
                 "accumulate/integer_digits"
             ),
             Accumulator::Both { .. } => {
-                fragments!("elements/both" "accumulate/row" "store/emit" "store/leave")
+                fragments!("elements/both" "accumulate/bests" "accumulate/both" "store/emit" "store/leave")
             }
             _ => fragments!("accumulate/row" "store/emit"),
         });
@@ -417,10 +419,9 @@ impl RowsText {
     /// Bytes that an invocation leaves to its team: a key, and a position beside it unless both fit a word.
     fn left_bytes(self, acc: Accumulator) -> u32 {
         let key = if acc.bits() == 64 { 8 } else { 4 };
-        let packed = acc.bits() < 32 && !self.looped;
+        let packed = acc.bits() < 32 && !self.looped && !acc.is_both();
         let apart = acc.has_index() && !packed;
         let best = if apart { 2 * key } else { key };
-        // Of both extremes also the signs.
-        if acc.is_both() { 2 * best + 8 } else { best }
+        if acc.is_both() { 2 * best } else { best }
     }
 }

@@ -169,7 +169,7 @@ pub(crate) fn recipe(kernel: &Kernel, each: Option<EachText>) -> Recipe {
     fragments.extend(match kernel.acc {
         Accumulator::Sum(_) => fragments!("elements/magnitude" "accumulate/sums" "store/values"),
         Accumulator::Both { .. } => fragments!(
-            "elements/both" "accumulate/row" "store/emit" "store/leave"
+            "elements/both" "accumulate/both" "store/emit" "store/leave"
         ),
         _ => fragments!("accumulate/row" "store/emit" "store/values"),
     });

@@ -1,0 +1,54 @@
+// The best of the keys of a plane in one order.
+struct Bests {
+    key: Plane,
+    at: Places, // the number of the preferred one of those that tie with it
+}
+
+fn bests_none() -> Bests {
+    return Bests(Plane(PAD), Places(0u));
+}
+
+// And {LOADS} further keys, of which the first is number `at`. A tree finds the least. Its number is found on the way down, by
+// the half that has a key which ties with it: fewer instructions than comparing numbers all the way.
+fn bests_taken(
+    own: Bests,
+//# for i in 0..LOADS
+    k{i}: Plane,
+//# end
+    at: u32,
+) -> Bests {
+//# for i in LOADS..WIDTH
+    let k{i} = k{LOADS - 1};
+//# end
+    // Node i of level l has the least of 2^l keys, the preferred ones first.
+//# for i in 0..WIDTH
+    let n0_0_{i} = select(k{i}, k{WIDTH - 1 - i}, LAST != 0u);
+//# end
+//# for l in 0..LEVELS
+//# for i in 0..WIDTH >> l + 1
+    let n0_{l + 1}_{i} = plane_combined(n0_{l}_{2 * i}, n0_{l}_{2 * i + 1});
+//# end
+//# end
+    let least = n0_{LEVELS}_0;
+    let key = plane_combined(own.key, least);
+    let last = plane_last(key);
+    // After s steps the nodes of each level that are left.
+    var number = Places(0u);
+//# for s in 0..LEVELS
+    let right{s} = plane_less(last, n{s}_{LEVELS - 1 - s}_0);
+    number |= select(Places(0u), Places({WIDTH >> s + 1}u), right{s});
+//# for l in 0..LEVELS - 1 - s
+//# for i in 0..WIDTH >> s + l + 1
+    let n{s + 1}_{l}_{i} = select(n{s}_{l}_{i}, n{s}_{l}_{i + (WIDTH >> s + l + 1)}, right{s});
+//# end
+//# end
+//# end
+    if LAST != 0u {
+        number = min(Places({WIDTH - 1}u) - number, Places({LOADS - 1}u));
+    }
+    var wins = plane_less(last, own.key);
+    if LAST != 0u {
+        wins = !plane_less(last, least);
+    }
+    return Bests(key, select(own.at, Places(at) + number, wins));
+}

@@ -1,0 +1,112 @@
+// Both: the least and the greatest of a segment, by keys of which zeros and NaNs tie. FRAMED: of a row. Its invocations keep
+// numbers of units, not of elements; the unit that has the best is read again at the end, by one invocation.
+//
+//   acc_none()                    nothing
+//   acc_take(acc, unit.., turn)   and the units that an invocation reads at once; FRAMED == 0: a key at a position
+//   acc_placed(acc, ..)           with numbers or positions that a team compares
+//   acc_join(a, b)                two of a segment, in any order
+//   acc_across(lid, a)            the join of a team of neighbouring invocations, for the first of them
+//   acc_emit(slot, a)             writes results, or partial results, at positions
+
+// A key and where it is.
+struct Pair {
+    key: Key,
+    at: u32,
+}
+
+// The greatest's key is turned.
+struct Placed {
+    least: Pair,
+    greatest: Pair,
+}
+
+// A key, if it is there.
+fn placed_of(k: Key, at: u32, there: bool) -> Placed {
+    let place = select(nowhere().x, at, there);
+    return Placed(Pair(select(PAD, k, there), place), Pair(select(PAD, turned(k), there), place));
+}
+
+fn pair_join(a: Pair, b: Pair) -> Pair {
+    let wins = better(Best(last_of(b.key), vec2<u32>(b.at, 0u)), Best(last_of(a.key), vec2<u32>(a.at, 0u)));
+    return Pair(combined(a.key, b.key), select(a.at, b.at, wins));
+}
+
+fn acc_join(a: Placed, b: Placed) -> Placed {
+    return Placed(pair_join(a.least, b.least), pair_join(a.greatest, b.greatest));
+}
+
+fn acc_emit(slot: u32, a: Placed) {
+    leave(slot, Best(a.least.key, placed(a.least.at)), false);
+    leave(slot, Best(a.greatest.key, placed(a.greatest.at)), true);
+}
+//# if FRAMED == 0
+
+alias Acc = Placed;
+
+struct Frame {
+    unused: u32,
+}
+
+fn acc_none() -> Acc {
+    return placed_of(PAD, 0u, false);
+}
+
+fn acc_take(own: Acc, k: Key, at: u32) -> Acc {
+    return acc_join(own, placed_of(k, at, true));
+}
+
+fn acc_placed(own: Acc, f: Frame) -> Placed {
+    return own;
+}
+//# else
+
+struct Acc {
+    least: Bests,
+    greatest: Bests,
+}
+
+fn acc_none() -> Acc {
+    return Acc(bests_none(), bests_none());
+}
+
+fn least_of(k: Keys) -> Plane {
+    var least = key_0(k);
+//# for e in 1..PER
+    least = combined(least, key_{e}(k));
+//# end
+    return Plane(least);
+}
+
+fn keys_turned(k: Keys) -> Keys {
+    return Keys(
+//# for j in 0..PLANES
+        plane_turned(k.p{j}),
+//# end
+    );
+}
+
+fn acc_take(
+    own: Acc,
+//# for i in 0..LOADS
+    k{i}: Keys,
+//# end
+    turn: u32,
+) -> Acc {
+    return Acc(
+        bests_taken(
+            own.least,
+//# for i in 0..LOADS
+            least_of(k{i}),
+//# end
+            turn,
+        ),
+        bests_taken(
+            own.greatest,
+//# for i in 0..LOADS
+            least_of(keys_turned(k{i})),
+//# end
+            turn,
+        ),
+    );
+}
+//# end
