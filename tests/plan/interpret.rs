@@ -270,7 +270,7 @@ fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
         (Walk::Strided, _) if !pass.kernel.acc.is_both() => {
             Keys::new(dtype, Order::Least, nan, false)
         }
-        _ => Keys::new(dtype, Order::Least, nan, true),
+        _ => Keys::of_sides(dtype, Order::Least, nan, true),
     }
 }
 
