@@ -269,7 +269,6 @@ impl Keys {
         let mut all = vec![
             ("IS_FLOAT", self.nan.is_some() as u32),
             ("NAN_BITS", (nan_bits >> 32) as u32),
-            ("UNSTEP", (self.unstep >> 32) as u32),
             ("TAKEN", (self.taken >> 32) as u32),
         ];
         all.extend(words.map(|(name, _, x)| (name, (x >> 32) as u32)));

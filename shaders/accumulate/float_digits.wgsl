@@ -49,12 +49,7 @@ fn acc_begin(l: Look) -> Acc {
     let asked = (vec4<u32>(l.plus).x & 0x1ffu) | 1u;
     let digits = digits_of(a, Bits(plane_added(Plane(floats_of(asked).x)).x));
     let told = bitcast<Bits>(digits.s{N - 1}) - Bits(bitcast<u32>(a.m));
-    let wrong = told != Bits(select(asked, asked * asked, {SQUARES} == 1));
-//# if COLUMNS == 1
-    a.again = wrong;
-//# else
-    a.again = any(wrong);
-//# end
+    a.again = any_of(told != Bits(select(asked, asked * asked, {SQUARES} == 1)));
 //# end
     return a;
 }

@@ -6,7 +6,6 @@
 override TAKEN: u32; // bits that count: of signed magnitudes all but the sign
 override SIGN: u32; // bits a set sign flips: all below it for floats, none for integers
 override UNSIGN: u32; // the same on the way back: none for magnitudes, which have no sign
-override UNSTEP: u32; // what a set sign then adds: the one between complement and negative
 override STEP: u32; // what a set sign takes off: the one between complement and negative
 override FLIP: u32; // signed: the sign bit; the largest wins: everything
 override ROT: u32; // floats: brings the NaNs to the end they belong to
@@ -86,7 +85,7 @@ fn plane_canonical(k: Plane) -> Plane {
 fn element4(k: vec4<u32>) -> vec4<u32> {
     let b = (k + vec4<u32>(ROT)) ^ vec4<u32>(FLIP);
     let sign = bitcast<vec4<u32>>(bitcast<vec4<i32>>(b) >> vec4<u32>(31u));
-    let bits = ((b ^ (sign & vec4<u32>(UNSIGN))) + (sign & vec4<u32>(UNSTEP))) & vec4<u32>(KEEP);
+    let bits = (b ^ (sign & vec4<u32>(UNSIGN))) & vec4<u32>(KEEP);
     let nan = (k == vec4<u32>(NAN_KEY)) & vec4<bool>(IS_FLOAT != 0u);
     return select(bits, vec4<u32>(NAN_BITS), nan);
 }
