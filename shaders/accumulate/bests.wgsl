@@ -8,6 +8,11 @@ fn bests_none() -> Bests {
     return Bests(Plane(PAD), Places(0u));
 }
 
+// Of columns, in rows of the matrix.
+fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
+    return Bests(b.key, Places(first) + b.at * step);
+}
+
 // And {LOADS} further keys, of which the first is number `at`. A tree finds the least. Its number is found on the way down, by
 // the half that has a key which ties with it: fewer instructions than comparing numbers all the way.
 fn bests_taken(
@@ -31,11 +36,11 @@ fn bests_taken(
 //# end
     let least = n0_{LEVELS}_0;
     let key = plane_combined(own.key, least);
-    let last = plane_last(key);
+    let end = plane_end(key);
     // After s steps the nodes of each level that are left.
     var number = Places(0u);
 //# for s in 0..LEVELS
-    let right{s} = plane_less(last, n{s}_{LEVELS - 1 - s}_0);
+    let right{s} = plane_less(end, n{s}_{LEVELS - 1 - s}_0);
     number |= select(Places(0u), Places({WIDTH >> s + 1}u), right{s});
 //# for l in 0..LEVELS - 1 - s
 //# for i in 0..WIDTH >> s + l + 1
@@ -46,9 +51,9 @@ fn bests_taken(
     if LAST != 0u {
         number = min(Places({WIDTH - 1}u) - number, Places({LOADS - 1}u));
     }
-    var wins = plane_less(last, own.key);
+    var wins = plane_less(end, own.key);
     if LAST != 0u {
-        wins = !plane_less(last, least);
+        wins = !plane_less(end, least);
     }
     return Bests(key, select(own.at, Places(at) + number, wins));
 }

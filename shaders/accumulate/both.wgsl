@@ -1,12 +1,11 @@
 // Both: the least and the greatest of a segment, by keys of which zeros and NaNs tie. FRAMED: of a row. Its invocations keep
 // numbers of units, not of elements; the unit that has the best is read again at the end, by one invocation.
 //
-//   acc_none()                    nothing
-//   acc_take(acc, unit.., turn)   and the units that an invocation reads at once; FRAMED == 0: a key at a position
-//   acc_placed(acc, ..)           with numbers or positions that a team compares
-//   acc_join(a, b)                two of a segment, in any order
-//   acc_across(lid, a)            the join of a team of neighbouring invocations, for the first of them
-//   acc_emit(slot, a)             writes results, or partial results, at positions
+//   acc_none()               nothing
+//   acc_take(acc, key, at)   FRAMED == 0: and a key at a position
+//   acc_join(a, b)           two of a segment, in any order
+//   acc_across(lid, a)       the join of a team of neighbouring invocations, for the first of them
+//   acc_emit(slot, a)        writes results, or partial results, at positions
 
 // A key and where it is.
 struct Pair {
@@ -27,7 +26,7 @@ fn placed_of(k: Key, at: u32, there: bool) -> Placed {
 }
 
 fn pair_join(a: Pair, b: Pair) -> Pair {
-    let wins = better(Best(last_of(b.key), vec2<u32>(b.at, 0u)), Best(last_of(a.key), vec2<u32>(a.at, 0u)));
+    let wins = better(Best(end_of(b.key), vec2<u32>(b.at, 0u)), Best(end_of(a.key), vec2<u32>(a.at, 0u)));
     return Pair(combined(a.key, b.key), select(a.at, b.at, wins));
 }
 
@@ -69,6 +68,7 @@ fn acc_none() -> Acc {
     return Acc(bests_none(), bests_none());
 }
 
+// The least key of a unit.
 fn least_of(k: Keys) -> Plane {
     var least = key_0(k);
 //# for e in 1..PER
@@ -82,31 +82,6 @@ fn keys_turned(k: Keys) -> Keys {
 //# for j in 0..PLANES
         plane_turned(k.p{j}),
 //# end
-    );
-}
-
-fn acc_take(
-    own: Acc,
-//# for i in 0..LOADS
-    k{i}: Keys,
-//# end
-    turn: u32,
-) -> Acc {
-    return Acc(
-        bests_taken(
-            own.least,
-//# for i in 0..LOADS
-            least_of(k{i}),
-//# end
-            turn,
-        ),
-        bests_taken(
-            own.greatest,
-//# for i in 0..LOADS
-            least_of(keys_turned(k{i})),
-//# end
-            turn,
-        ),
     );
 }
 //# end

@@ -1,7 +1,8 @@
 // Accumulators of the columns of a unit. A plane of columns is taken together, by vec4 where it is four elements.
 //
 //   acc_none()                    nothing
-//   acc_take(acc, unit, t)        and the unit of row t of a slice, in order; a row may be taken twice, if all after it are
+//   acc_take(acc, unit, t)        and the unit of row t of a slice, in order; a row may be taken twice, if all after it are.
+//                                 Of both extremes the keys of {LOADS} units, from row t on
 //   acc_placed(acc, first, step)  with rows of the matrix: `first` is the slice's first, `step` leads to the next
 //   acc_across(lid, acc)          the join of the slices of a workgroup, for those of the first one
 //   acc_emit(slot, column, acc)   writes the results of the unit that begins with `column` of its wide row
@@ -62,11 +63,6 @@ fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
 }
 //# end
 //# end
-//# else
-
-fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
-    return Bests(b.key, Places(first) + b.at * step);
-}
 //# end
 
 // Of both extremes each plane has two.
@@ -175,8 +171,8 @@ fn bests_joined(a: Bests, b: Bests) -> Bests {
 //# else
     let nearer = select((b.at < a.at), (b.at > a.at), Mask(LAST != 0u));
 //# if BOTH
-    let ours = plane_last(a.key);
-    let theirs = plane_last(b.key);
+    let ours = plane_end(a.key);
+    let theirs = plane_end(b.key);
     let wins = plane_less(theirs, ours) | (plane_same(theirs, ours) & nearer);
     return Bests(plane_combined(a.key, b.key), select(a.at, b.at, wins));
 //# else

@@ -1,5 +1,5 @@
 // Both extremes from the same keys: in the opposite order a key is what TURN leaves of it. Zeros tie, and so do NaNs, but their
-// keys differ, so that the best one has the value; those that tie with it follow it, up to `plane_last`.
+// keys differ, so that the best one has the value; those that tie with it follow it, up to `plane_end`.
 override TURN: u32;
 //# if BITS == 64
 override TURN_LO: u32;
@@ -12,16 +12,16 @@ fn plane_turned(k: Plane) -> Plane {
     return turned(k);
 }
 
-fn plane_last(k: Plane) -> Plane {
-    var last = k;
+fn plane_end(k: Plane) -> Plane {
+    var end = k;
 //# if FLOORED
     let floor = vec2<u32>(FLOOR_LO, FLOOR);
-    last = select(k, floor, less(k, floor));
+    end = select(k, floor, less(k, floor));
 //# end
 //# if ZEROS
-    last = select(last, vec2<u32>(ZERO_TO_LO, ZERO_TO), same(k, vec2<u32>(ZERO_LO, ZERO)));
+    end = select(end, vec2<u32>(ZERO_TO_LO, ZERO_TO), same(k, vec2<u32>(ZERO_LO, ZERO)));
 //# end
-    return last;
+    return end;
 }
 //# else
 
@@ -34,20 +34,20 @@ fn plane_turned(k: Plane) -> Plane {
     return Plane(TURN | ~KEEP) - k;
 }
 
-fn plane_last(k: Plane) -> Plane {
-    var last = k | Plane(~KEEP);
+fn plane_end(k: Plane) -> Plane {
+    var end = k | Plane(~KEEP);
 //# if FLOORED
-    last = max(last, Plane(FLOOR | ~KEEP));
+    end = max(end, Plane(FLOOR | ~KEEP));
 //# end
 //# if ZEROS
-    last = select(last, Plane(ZERO_TO | ~KEEP), last == Plane(ZERO | ~KEEP));
+    end = select(end, Plane(ZERO_TO | ~KEEP), end == Plane(ZERO | ~KEEP));
 //# end
-    return last;
+    return end;
 }
 //# end
 
-fn last_of(k: Key) -> Key {
-    return plane_key(plane_last(Plane(k)), 0u);
+fn end_of(k: Key) -> Key {
+    return plane_key(plane_end(Plane(k)), 0u);
 }
 
 // The keys of a vec4's elements, which can be turned.

@@ -9,7 +9,7 @@ fn leave(slot: u32, found: Best, high: bool) {
         let before = best_of(dst[at]);
         let k = key_ceiled(before.key);
         let b = select(k, turned(k), high);
-        best = joined(Best(last_of(b), before.index), Best(last_of(found.key), found.index));
+        best = joined(Best(end_of(b), before.index), Best(end_of(found.key), found.index));
         best.key = combined(b, found.key);
     }
     dst[at] = record_of(Best(extreme(best.key, high), best.index));

@@ -63,12 +63,26 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# end
 //# end
 //# if BOTH
-    return acc_take(
-        before,
 //# for i in 0..LOADS
-        keys_ceiled(vec4<u32>(v{i})),
+    let k{i} = keys_ceiled(vec4<u32>(v{i}));
+    let least{i} = least_of(k{i});
+    let greatest{i} = least_of(keys_turned(k{i}));
 //# end
-        base / {LANES}u,
+    return Acc(
+        bests_taken(
+            before.least,
+//# for i in 0..LOADS
+            least{i},
+//# end
+            base / {LANES}u,
+        ),
+        bests_taken(
+            before.greatest,
+//# for i in 0..LOADS
+            greatest{i},
+//# end
+            base / {LANES}u,
+        ),
     );
 //# else
 //# if EXACT == 0
@@ -229,20 +243,20 @@ fn numbered(b: Bests, p: Part, lane: u32) -> Pair {
 fn found(p: Part, s: Pair, high: bool) -> Pair {
     let u = p.first + s.at - 1u;
 //# if MASKED & (WORDS == 4)
-    let end = arrayLength(&words) - 1u;
-    let v = vec4<u32>(words[4u * u], words[min(4u * u + 1u, end)], words[min(4u * u + 2u, end)], words[min(4u * u + 3u, end)]);
+    let most = arrayLength(&words) - 1u;
+    let v = vec4<u32>(words[4u * u], words[min(4u * u + 1u, most)], words[min(4u * u + 2u, most)], words[min(4u * u + 3u, most)]);
 //# else
     let v = unit(u);
 //# end
     let k = keys_ceiled(vec4<u32>(v));
     // Wraps in the unit before.
     let first = p.lead + (s.at - 1u) * PER;
-    let last = last_of(s.key);
+    let end = end_of(s.key);
     var at = 0u;
 //# for e in 0..PER
     let n{e} = first + select({PER - 1 - e}u, {e}u, LAST != 0u);
     let k{e} = select(key_{PER - 1 - e}(k), key_{e}(k), LAST != 0u);
-    at = select(at, n{e}, !less(last, select(k{e}, turned(k{e}), high)) & (n{e} < p.len));
+    at = select(at, n{e}, !less(end, select(k{e}, turned(k{e}), high)) & (n{e} < p.len));
 //# end
     return Pair(s.key, p.skip + at);
 }

@@ -12,7 +12,8 @@ use crate::plan::pass::Slot;
 use crate::plan::step::{Planner, Step};
 use crate::{Error, Order};
 
-/// Least bytes of a segment that are worth two partial results, which are written and read again: about as many.
+/// Least bytes of a segment that are worth two partial results, which are written and read again: about as many. No fewer, or
+/// partial results of whole segments could outgrow a binding that holds the input.
 const LEAST_BYTES: u64 = 32;
 
 impl Planner<'_> {

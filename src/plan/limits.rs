@@ -21,9 +21,8 @@ pub(crate) const MAX_PARTS: u64 = 4096;
 const LEAST_SUBMIT: u64 = 1024;
 /// How many times longer it takes to read bytes across rows.
 pub(crate) const STRIDED_COST: u64 = 4;
-/// Most bytes of workgroup memory of an invocation: two keys of 64 bits, each with a position and one more, of both
-/// extremes of rows.
-const INVOCATION_BYTES: u32 = 48;
+/// Most bytes of workgroup memory of an invocation: two keys of 64 bits, each with a position, of both extremes of rows.
+const INVOCATION_BYTES: u32 = 32;
 /// Least invocations of a workgroup: the outputs of 8 bits that share a word.
 const LEAST_WORKGROUP: u32 = 4;
 

@@ -411,17 +411,20 @@ fn longest(planner: &Planner<'_>, step: &Step, [runs, unit]: [u64; 2], team: u64
     }
 }
 
-/// Most rows that are read at once. A sum joins what it has after each time, which a run does not make cheaper; on a GPU those
-/// of eight columns leave few registers.
+/// Most rows that are read at once. A sum joins what it has after each time, which a run does not make cheaper. On a GPU sums and
+/// both extremes of eight columns leave few registers.
 fn most_loads(planner: &Planner<'_>, step: &Step, [runs, unit]: [u64; 2]) -> u64 {
     let units = match planner.caps.long_kernels {
         true => MOST_LOADS,
         false => FEW_LOADS,
     };
     let gpu = planner.caps.class != AdapterClass::Software;
+    // Four columns of a vec4, of narrow elements more.
+    let fours = (unit / (4 * step.acc.bytes())).max(1);
     match step.acc.sum() {
-        Some(_) if gpu && unit > 4 * step.acc.bytes() => units / 2,
+        Some(_) if gpu && fours > 1 => units / 2,
         Some(_) => units,
+        None if gpu && step.acc.is_both() => units / fours,
         None => (units / runs).max(1),
     }
 }
