@@ -1,13 +1,11 @@
-// Both: the least and the greatest of a segment, by keys of which zeros and NaNs tie. FRAMED: of a row. Its invocations keep
-// numbers of units, not of elements; the unit that has the best is read again at the end, by one invocation.
+// Both: the least and the greatest of a segment, by keys of which zeros and NaNs tie.
 //
-//   acc_none()               nothing
-//   acc_take(acc, key, at)   FRAMED == 0: and a key at a position
-//   acc_join(a, b)           two of a segment, in any order
-//   acc_across(lid, a)       the join of a team of neighbouring invocations, for the first of them
-//   acc_emit(slot, a)        writes results, or partial results, at positions
+//   placed_of(key, at, there)   a key, or nothing
+//   acc_join(a, b)              two of a segment, in any order
+//   acc_across(lid, a)          the join of a team of neighbouring invocations, for the first of them
+//   acc_emit(slot, a)           writes results, or partial results
 
-// A key and where it is.
+// A key and its position. Rows keep the number of its unit, until one invocation reads that again.
 struct Pair {
     key: Key,
     at: u32,
@@ -19,7 +17,6 @@ struct Placed {
     greatest: Pair,
 }
 
-// A key, if it is there.
 fn placed_of(k: Key, at: u32, there: bool) -> Placed {
     let place = select(nowhere().x, at, there);
     return Placed(Pair(select(PAD, k, there), place), Pair(select(PAD, turned(k), there), place));
@@ -38,27 +35,9 @@ fn acc_emit(slot: u32, a: Placed) {
     leave(slot, Best(a.least.key, placed(a.least.at)), false);
     leave(slot, Best(a.greatest.key, placed(a.greatest.at)), true);
 }
-//# if FRAMED == 0
+//# if FRAMED
 
-alias Acc = Placed;
-
-struct Frame {
-    unused: u32,
-}
-
-fn acc_none() -> Acc {
-    return placed_of(PAD, 0u, false);
-}
-
-fn acc_take(own: Acc, k: Key, at: u32) -> Acc {
-    return acc_join(own, placed_of(k, at, true));
-}
-
-fn acc_placed(own: Acc, f: Frame) -> Placed {
-    return own;
-}
-//# else
-
+// What an invocation keeps of the units of a row.
 struct Acc {
     least: Bests,
     greatest: Bests,

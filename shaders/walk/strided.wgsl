@@ -6,15 +6,19 @@ fn reduced(p: Part) -> Placed {
 //# if EXACT
     return acc_of(Elements(start, p.begin, part_step(), (p.end - p.begin + part_step() - 1u) / part_step()));
 //# else
+//# if BOTH
+    var a = placed_of(PAD, 0u, false);
+    for (var i = p.begin; i < p.end; i += part_step()) {
+        a = acc_join(a, placed_of(key_ceiled(raw(start + offset_of(i))), i, true));
+    }
+    return a;
+//# else
     var a = acc_none();
     for (var i = p.begin; i < p.end; i += part_step()) {
-//# if BOTH
-        a = acc_take(a, key_ceiled(raw(start + offset_of(i))), i);
-//# else
         a = acc_take(a, key(raw(start + offset_of(i))), i);
-//# end
     }
     return acc_placed(a, Frame());
+//# end
 //# end
 }
 //# if PARTIAL + PARTIAL_SUM == 0
