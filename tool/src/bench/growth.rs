@@ -17,61 +17,20 @@ const QUICK_LARGEST: u32 = 24;
 /// Elements of the shapes around an edge, unless the sweep changes them: 64 MiB.
 const ELEMENTS: u64 = 16 << 20;
 
-/// Shapes of float32 that grow with a number, to be searched for edges.
-struct Sweep {
-    name: &'static str,
-    shape: fn(u64) -> Vec<u64>,
-    axis: i64,
-    least: u64,
-    most: u64,
-}
+/// Shapes of float32 that grow with a number, to be searched for edges: their name, the shape for a number, the axis, and
+/// which powers of two the least and the greatest number are.
+type Sweep = (&'static str, fn(u64) -> Vec<u64>, i64, [u32; 2]);
 
 const SWEEPS: [Sweep; 6] = [
     // Numbers of rows and of lines are multiples of 4, so that leftovers make no edge.
-    Sweep {
-        name: "rows",
-        shape: |n| vec![ELEMENTS / n / 4 * 4, n],
-        axis: 1,
-        least: 2,
-        most: 1 << 20,
-    },
-    Sweep {
-        name: "columns",
-        shape: |n| vec![n, ELEMENTS / n / 4 * 4],
-        axis: 0,
-        least: 2,
-        most: 1 << 20,
-    },
-    Sweep {
-        name: "middle",
-        shape: |n| vec![ELEMENTS / n / 512, n, 512],
-        axis: 1,
-        least: 2,
-        most: 1 << 14,
-    },
-    Sweep {
-        name: "narrow",
-        shape: |n| vec![ELEMENTS / n / 8, n, 8],
-        axis: 1,
-        least: 2,
-        most: 1 << 20,
-    },
+    ("rows", |n| vec![ELEMENTS / n / 4 * 4, n], 1, [1, 20]),
+    ("columns", |n| vec![n, ELEMENTS / n / 4 * 4], 0, [1, 20]),
+    ("middle", |n| vec![ELEMENTS / n / 512, n, 512], 1, [1, 14]),
+    ("narrow", |n| vec![ELEMENTS / n / 8, n, 8], 1, [1, 20]),
     // From 4 MiB, where time begins to grow, to 1 GiB: the binding's size, and the workgroups of a
     // dimension.
-    Sweep {
-        name: "flat",
-        shape: |n| vec![1, n],
-        axis: 1,
-        least: 1 << 20,
-        most: 1 << 28,
-    },
-    Sweep {
-        name: "pairs",
-        shape: |n| vec![4 * n, 2],
-        axis: 1,
-        least: 1 << 17,
-        most: 1 << 25,
-    },
+    ("flat", |n| vec![1, n], 1, [20, 28]),
+    ("pairs", |n| vec![4 * n, 2], 1, [17, 25]),
 ];
 
 /// A flat row of 2^10, 2^11, ... elements.
@@ -86,12 +45,11 @@ pub fn sizes(quick: bool) -> Vec<Case> {
 pub fn edges(caps: &Caps) -> Vec<Case> {
     let mut cases = Vec::new();
     for op in OPS {
-        for sweep in &SWEEPS {
-            for n in found(sweep, op, caps) {
-                let edge = format!("{}{n}", sweep.name);
-                for (n, sign) in [(n - 1, "-"), (n, ""), (n + 1, "+")] {
-                    let name = format!("{edge}{sign}");
-                    cases.push(case(name, op, (sweep.shape)(n), sweep.axis));
+        for sweep @ (name, shape, axis, _) in SWEEPS {
+            for edge in found(sweep, op, caps) {
+                for (n, sign) in [(edge - 1, "-"), (edge, ""), (edge + 1, "+")] {
+                    let name = format!("{name}{edge}{sign}");
+                    cases.push(case(name, op, shape(n), axis));
                 }
             }
         }
@@ -101,11 +59,12 @@ pub fn edges(caps: &Caps) -> Vec<Case> {
 
 /// The numbers at which the plan changes, found by bisection between `low` and `2 * low` wherever the plans at
 /// the two ends differ.
-fn found(sweep: &Sweep, op: Op, caps: &Caps) -> Vec<u64> {
-    let plan = |n| outline(&case(String::new(), op, (sweep.shape)(n), sweep.axis), caps);
-    let (mut edges, mut low) = (Vec::new(), sweep.least);
-    while low < sweep.most {
-        let (mut same, mut other) = (low, (2 * low).min(sweep.most));
+fn found((_, shape, axis, range): Sweep, op: Op, caps: &Caps) -> Vec<u64> {
+    let [least, most] = range.map(|log2| 1u64 << log2);
+    let plan = |n| outline(&case(String::new(), op, shape(n), axis), caps);
+    let (mut edges, mut low) = (Vec::new(), least);
+    while low < most {
+        let (mut same, mut other) = (low, (2 * low).min(most));
         let before = plan(low);
         if plan(other) != before {
             while other - same > 1 {
@@ -257,8 +216,9 @@ mod tests {
         for caps in CLASSES.map(class) {
             let names = names(&caps);
             // The first row of which an invocation takes only one, or a part.
+            let (_, shape, ..) = SWEEPS[0];
             let alone = |n: &u64| {
-                let row = case(String::new(), OPS[0], (SWEEPS[0].shape)(*n), 1);
+                let row = case(String::new(), OPS[0], shape(*n), 1);
                 let plan = Plan::new(&row.problem().unwrap(), &caps).unwrap();
                 matches!(plan.passes()[0].kernel.walk, Walk::Rows(text) if text.rows == 0)
             };
