@@ -203,16 +203,8 @@ fn element(dtype: DType, bytes: &[u8]) -> String {
         };
     }
     let text = match dtype {
-        DType::BF16 => {
-            let value = number!(bf16).to_f32();
-            let same = |f: f32| bf16::from_f32(f).to_f32() == value;
-            shortest(value, same)
-        }
-        DType::F16 => {
-            let value = number!(f16).to_f32();
-            let same = |f: f32| f16::from_f32(f).to_f32() == value;
-            shortest(value, same)
-        }
+        DType::BF16 => shortest(number!(bf16).to_f32(), |f| bf16::from_f32(f).to_f32()),
+        DType::F16 => shortest(number!(f16).to_f32(), |f| f16::from_f32(f).to_f32()),
         DType::F32 => format!("{:?}", number!(f32)),
         DType::F64 => format!("{:?}", number!(f64)),
         DType::I8 => number!(i8).to_string(),
@@ -230,10 +222,10 @@ fn element(dtype: DType, bytes: &[u8]) -> String {
     text.replace("NaN", "nan")
 }
 
-/// The fewest digits that the narrow type behind `same` reads back as `value`.
-fn shortest(value: f32, same: impl Fn(f32) -> bool) -> String {
+/// The fewest digits that the narrow type behind `narrow` reads back as `value`.
+fn shortest(value: f32, narrow: impl Fn(f32) -> f32) -> String {
     let rounded = |digits: usize| format!("{value:.digits$e}").parse().ok();
-    let found = (0..9).filter_map(rounded).find(|&f| same(f));
+    let found = (0..9).filter_map(rounded).find(|&f| narrow(f) == value);
     format!("{:?}", found.unwrap_or(value))
 }
 
