@@ -101,11 +101,6 @@ impl Folder {
         &self.name
     }
 
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Whether it has a model or data sets: a case that lacks one of them is still a case.
     pub fn is_case(&self) -> bool {
         self.path.join(MODEL).exists() || self.data_sets().is_ok_and(|sets| !sets.is_empty())
