@@ -179,13 +179,9 @@ impl Folder {
     }
 
     fn data_sets(&self) -> Result<BTreeMap<u64, Folder>, Failure> {
-        let mut sets = BTreeMap::new();
-        for folder in subfolders(&self.path)? {
-            if let Some(number) = number(&folder.name, DATA_SET, "") {
-                sets.insert(number, folder);
-            }
-        }
-        Ok(sets)
+        let folders = subfolders(&self.path)?.into_iter();
+        let numbered = |folder: Folder| Some((number(&folder.name, DATA_SET, "")?, folder));
+        Ok(folders.filter_map(numbered).collect())
     }
 
     /// As a data set: the outputs for its inputs.
@@ -197,14 +193,11 @@ impl Folder {
         let files = self.files("input_")?;
         check_last(&files, "input_", model.inputs().len())?;
         let count = files.keys().last().map_or(0, |&last| last + 1);
-        let mut inputs = Vec::new();
-        for number in 0..count {
-            let file = files.get(&number);
-            inputs.push(file.map(|path| read_tensor(path)).transpose()?);
-        }
-        model
-            .run(&inputs, evaluate)
-            .map_err(|e| format!("inputs: {e}"))
+        let paths = (0..count).map(|number| files.get(&number));
+        let inputs = paths.map(|path| path.map(|path| read_tensor(path)).transpose());
+        let inputs: Vec<Option<Tensor>> = inputs.collect::<Result<_, _>>()?;
+        let outputs = model.run(&inputs, evaluate);
+        outputs.map_err(|e| format!("inputs: {e}"))
     }
 
     /// As a data set: whether the outputs are as expected.
