@@ -160,12 +160,12 @@ impl Measuring<'_> {
         drop((bound, data));
         let sizes = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
         let read: u64 = sizes.sum();
-        let is_moved = asked.part == Part::Catalogue && is_run_from_host(&problem);
+        // Only a few cases run from host data: its speed does not depend on the type or the operator.
+        let is_plain = case.dtype == DType::F32 && matches!(case.op, Op::ArgMin | Op::Min);
         // Data that is too large for the reference is not moved either.
-        let host_ns = match is_moved && checked.cpu_ns.is_some() {
-            true => Some(self.host_ns(case, &problem)?),
-            false => None,
-        };
+        let is_moved = asked.part == Part::Catalogue && is_plain && checked.cpu_ns.is_some();
+        let host_ns = is_moved.then(|| self.host_ns(case, &problem));
+        let host_ns = host_ns.transpose()?;
         Ok(Row {
             part: asked.part,
             case: case.clone(),
@@ -219,11 +219,6 @@ impl Measuring<'_> {
         }
         Ok(median(times.split_off(1)).unwrap_or(0).max(1))
     }
-}
-
-/// Only a few cases run from host data: its speed does not depend on the type or the operator.
-fn is_run_from_host(problem: &Problem) -> bool {
-    problem.dtype() == DType::F32 && matches!(problem.op(), Op::ArgMin | Op::Min)
 }
 
 /// The kernel and grid of each dispatch.
