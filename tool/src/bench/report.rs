@@ -110,12 +110,8 @@ impl Row {
 
     /// Whether its times differ too much for its figures to mean more than their order of magnitude.
     pub fn is_noisy(&self) -> bool {
-        let spread = self.spread();
-        spread.is_some_and(
-            |Spread {
-                 ns: [least, most], ..
-             }| most as f64 > NOISY * least as f64,
-        )
+        let ns = self.spread().map(|spread| spread.ns);
+        ns.is_some_and(|[least, most]| most as f64 > NOISY * least as f64)
     }
 
     /// Whether the clock of the processors was too low for the row to count.
@@ -211,11 +207,8 @@ impl Report {
     /// The ceilings; growth; how results were verified, what was wrong, slowed or left out.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.ceilings.clone();
-        notes.extend(
-            ["argmin", "reduce-min"]
-                .iter()
-                .filter_map(|op| self.growth_note(op)),
-        );
+        let growth = ["argmin", "reduce-min"].map(|op| self.growth_note(op));
+        notes.extend(growth.into_iter().flatten());
         notes.extend(self.cost_note());
         notes.extend(self.check_notes());
         let slowed = self.rows.iter().filter(|row| row.is_slowed()).count();
