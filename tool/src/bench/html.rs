@@ -1,7 +1,5 @@
 //! The results as a self-contained page: charts and tables, no external files.
 
-use std::fmt::{Display, Write};
-
 use super::Part;
 use super::catalogue::Case;
 use super::charts::{self, Bar, COLOURS, Matrix, Series, bars, lines, short};
@@ -198,10 +196,8 @@ fn growth_section(report: &Report) -> Result<String, Error> {
         return Ok(String::new());
     }
     let (mut bandwidth, mut times) = (Vec::new(), Vec::new());
-    for (command, colour) in distinct(sizes.iter().map(|row| row.case.command()))
-        .into_iter()
-        .zip(COLOURS)
-    {
+    let commands = distinct(sizes.iter().map(|row| row.case.command()));
+    for (command, colour) in commands.into_iter().zip(COLOURS) {
         let points = |of: &dyn Fn(&Row) -> Option<f64>| -> Vec<(f64, f64)> {
             let rows = of_command(&sizes, command);
             rows.filter_map(|row| Some((row.bytes as f64, of(row)?)))
@@ -331,7 +327,7 @@ fn table(rows: &[Row]) -> String {
     };
     let header = HEADER.map(str::to_owned);
     let more = ["inputs", "verified", "clock"].map(str::to_owned);
-    push_cells(&mut text, "th", with(&header, more));
+    text += &row_of("th", with(&header, more));
     for row in rows {
         text += "<tr>";
         let verified = match (&row.measured, row.how.as_str()) {
@@ -344,18 +340,15 @@ fn table(rows: &[Row]) -> String {
             verified.into(),
             or_dash(row.clock.map(percent)),
         ];
-        push_cells(&mut text, "td", with(&cells(row), more));
+        text += &row_of("td", with(&cells(row), more));
     }
     text + "</table>\n"
 }
 
 /// `[64, 512, 512], axis 1`.
 fn inputs(case: &Case) -> String {
-    let shapes: Vec<String> = case
-        .shapes
-        .iter()
-        .map(|shape| format!("{shape:?}"))
-        .collect();
+    let shapes = case.shapes.iter().map(|shape| format!("{shape:?}"));
+    let shapes: Vec<String> = shapes.collect();
     let axes: Vec<String> = case.axes.iter().map(i64::to_string).collect();
     let axes = match axes.len() {
         0 => String::new(),
@@ -365,12 +358,9 @@ fn inputs(case: &Case) -> String {
     shapes.join(" ") + &axes
 }
 
-fn push_cells(text: &mut String, tag: &str, cells: impl IntoIterator<Item = impl Display>) {
-    for cell in cells {
-        // Writing to a String does not fail.
-        let _ = write!(text, "<{tag}>{}</{tag}>", escaped(&cell.to_string()));
-    }
-    *text += "</tr>\n";
+fn row_of(tag: &str, cells: Vec<String>) -> String {
+    let cell = |cell: &String| format!("<{tag}>{}</{tag}>", escaped(cell));
+    cells.iter().map(cell).collect::<String>() + "</tr>\n"
 }
 
 fn escaped(text: &str) -> String {
