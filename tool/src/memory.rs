@@ -133,11 +133,9 @@ impl<'a> Loads<'a> {
             Walk::Rows(text) => self.rows(text, invocation),
             Walk::Columns(text) => self.columns(text, invocation),
             Walk::Each(EachText { sliced: true, .. }) => {
-                let item = (invocation < p.items).then_some(invocation);
-                Box::new(item.into_iter().flat_map(move |item| {
-                    let (outer, rest) = (item / (p.slices * p.inner), item % (p.slices * p.inner));
-                    let o = outer * p.inner + rest % p.inner;
-                    let begin = p.begin + rest / p.inner * p.slice;
+                Box::new(self.item(invocation).flat_map(move |item| {
+                    let (o, part) = self.part(item);
+                    let begin = p.begin + part * p.slice;
                     let part = begin..p.len.min(begin + p.slice);
                     part.map(move |t| self.cell(o, t))
                 }))
@@ -250,11 +248,8 @@ impl<'a> Loads<'a> {
     /// Element `t` of segment `o`, which is read by words.
     fn cell(self, o: u64, t: u64) -> Load {
         let (len, pitch) = (self.p.len, self.p.pitch);
-        word(
-            0,
-            &self.source,
-            o / pitch * len * pitch + o % pitch + t * pitch,
-        )
+        let at = o / pitch * len * pitch + o % pitch + t * pitch;
+        word(0, &self.source, at)
     }
 
     fn item(self, invocation: u64) -> impl Iterator<Item = u64> {
@@ -372,11 +367,8 @@ impl<'a> Loads<'a> {
     /// The output of an item, and the part of its segment.
     fn part(self, item: u64) -> (u64, u64) {
         let (slices, inner) = (self.p.slices, self.p.inner);
-        let outer = item / (slices * inner);
-        (
-            outer * inner + item % inner,
-            item % (slices * inner) / inner,
-        )
+        let (outer, rest) = (item / (slices * inner), item % (slices * inner));
+        (outer * inner + rest % inner, rest / inner)
     }
 
     /// Where an output's segment begins in a view.
