@@ -315,15 +315,12 @@ fn columns(pass: &Pass, text: ColumnsText) -> String {
     }
     let parts = u64::from(p.parts) * u64::from(p.team);
     if parts > 1 {
-        told += &format!(
-            " Columns are cut into {parts} slices of {} rows",
-            p.slice_rows
-        );
-        told += match p.team {
-            1 => ".".to_owned(),
-            team => format!(", {team} of which a workgroup merges."),
-        }
-        .as_str();
+        let merged = match p.team {
+            1 => String::new(),
+            team => format!(", {team} of which a workgroup merges"),
+        };
+        let rows = p.slice_rows;
+        told += &format!(" Columns are cut into {parts} slices of {rows} rows{merged}.");
     }
     told
 }
