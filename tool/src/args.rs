@@ -83,10 +83,8 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Erro
         let known = options.try_contains_id(id).is_ok();
         known && options.value_source(id) == Some(ValueSource::CommandLine)
     };
-    match unused(name, &cli.command)
-        .into_iter()
-        .find(|(_, id)| given(id))
-    {
+    let mut unused = unused(name, &cli.command).into_iter();
+    match unused.find(|(_, id)| given(id)) {
         Some((what, id)) => {
             let why = format!("{what} has no option --{}", id.replace('_', "-"));
             Err(refusal(&mut tool, name, why))
@@ -118,10 +116,8 @@ fn of_another_command(
     let named = |arg: &Arg| {
         let long = arg.get_long().map(|long| format!("--{long}"));
         let short = arg.get_short().map(|short| format!("-{short}"));
-        [long, short]
-            .into_iter()
-            .flatten()
-            .any(|name| name == option)
+        let mut names = [long, short].into_iter().flatten();
+        names.any(|name| name == option)
     };
     let has = |command: &clap::Command| command.get_arguments().any(named);
     if !tool.get_subcommands().any(has) {

@@ -39,11 +39,8 @@ impl Device {
         let Some(best) = usable.first().map(|a| kind(a)) else {
             return Device::open(common);
         };
-        let alike: Vec<usize> = usable
-            .iter()
-            .filter(|a| kind(a) == best)
-            .map(|a| a.index)
-            .collect();
+        let alike = usable.iter().filter(|a| kind(a) == best);
+        let alike: Vec<usize> = alike.map(|a| a.index).collect();
         Device::open(&Common {
             device: alike[n % alike.len()].to_string(),
             ..common.clone()

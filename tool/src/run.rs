@@ -31,11 +31,8 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
     let (paths, printed) = (request.paths(), request.printed());
     let read =
         |(path, input): (&PathBuf, Source)| input.read().map_err(|why| Failure::input(path, why));
-    let inputs: Vec<Vec<u8>> = request
-        .inputs
-        .into_iter()
-        .map(read)
-        .collect::<Result<_, _>>()?;
+    let inputs = request.inputs.into_iter().map(read);
+    let inputs: Vec<Vec<u8>> = inputs.collect::<Result<_, _>>()?;
     let outputs = request.problem.outputs();
     let data: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
     let (results, report) = {

@@ -288,12 +288,8 @@ pub fn reversed(problem: &Problem) -> Result<Problem, ProblemError> {
     let rank = problem.outputs()[0].shape.len();
     let shape = |shape: &Vec<u64>| -> Vec<u64> {
         let missing = rank.saturating_sub(shape.len());
-        shape
-            .iter()
-            .rev()
-            .copied()
-            .chain(vec![1; missing])
-            .collect()
+        let reversed = shape.iter().rev().copied();
+        reversed.chain(vec![1; missing]).collect()
     };
     let shapes: Vec<Vec<u64>> = problem.inputs().iter().map(shape).collect();
     let axes = problem.reduced().iter().rev().enumerate();

@@ -51,14 +51,12 @@ impl<'a> Ceiling<'a> {
                 ns: Vec::new(),
             })
         };
+        let variants = plains.into_iter().map(variant);
         let mut ceiling = Ceiling {
             gpu,
             kind,
             bytes,
-            variants: plains
-                .into_iter()
-                .map(variant)
-                .collect::<Result<_, Failure>>()?,
+            variants: variants.collect::<Result<_, Failure>>()?,
             best: 0,
         };
         for _ in 0..FIRST_ROUNDS {

@@ -426,14 +426,12 @@ impl Gpu<'_> {
     ) -> Result<Run, Failure> {
         let call = Instant::now();
         let mut encoder = self.encoder();
-        let writes = self
-            .timer
-            .as_ref()
-            .map(|timer| wgpu::ComputePassTimestampWrites {
-                query_set: &timer.queries,
-                beginning_of_pass_write_index: Some(0),
-                end_of_pass_write_index: Some(1),
-            });
+        let timer = self.timer.as_ref();
+        let writes = timer.map(|timer| wgpu::ComputePassTimestampWrites {
+            query_set: &timer.queries,
+            beginning_of_pass_write_index: Some(0),
+            end_of_pass_write_index: Some(1),
+        });
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some("bench"),
             timestamp_writes: writes,
@@ -446,7 +444,7 @@ impl Gpu<'_> {
         let call_ns = call.elapsed().as_nanos() as u64;
         self.wait()?;
         let wall_ns = start.elapsed().as_nanos() as u64;
-        let gpu_ns = self.timer.as_ref().map(|timer| self.elapsed(timer));
+        let gpu_ns = timer.map(|timer| self.elapsed(timer));
         Ok(Run {
             // Some devices' timestamps never advance.
             gpu_ns: gpu_ns.transpose()?.filter(|&ns| ns > 0),

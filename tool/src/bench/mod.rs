@@ -150,10 +150,8 @@ fn opened<'a>(reducer: &'a Reducer, asked: &Measured) -> Result<Gpu<'a>, Failure
 
 /// Bytes of an input of those cases whose size is free: on a GPU more than caches hold.
 fn case_bytes(gpu: &Gpu, reducer: &Reducer, asked: &Measured) -> Result<u64, Failure> {
-    let limits = gpu.device.limits();
-    let most = limits
-        .max_storage_buffer_binding_size
-        .min(limits.max_buffer_size);
+    let limit = gpu.device.limits().max_buffer_size;
+    let most = gpu.binding_bytes().min(limit);
     if let Some(mib) = asked.bytes {
         return match mib << 20 {
             bytes if bytes > most => Err(Failure::Request(format!(
@@ -188,11 +186,8 @@ fn no_case(filter: &str, why: &str) -> Failure {
 fn chosen(args: &Bench, caps: &Caps, bytes: u64) -> Result<Vec<Asked>, Failure> {
     let mut cases = catalogue();
     cases.retain(|case| case.quick || !args.quick);
-    let cases = cases
-        .into_iter()
-        .map(|case| case.with_bytes(bytes))
-        .collect();
-    let mut parts = vec![(Part::Catalogue, cases)];
+    let cases = cases.into_iter().map(|case| case.with_bytes(bytes));
+    let mut parts = vec![(Part::Catalogue, cases.collect())];
     if !args.no_growth {
         parts.push((Part::Size, growth::sizes(args.quick)));
     }

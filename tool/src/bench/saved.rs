@@ -40,13 +40,10 @@ pub fn read(path: &Path) -> Result<Report, Failure> {
         let row = row(value, &known);
         row.ok_or_else(|| wrong(format!("row {i} is not as {WRITER} writes it")))
     };
+    let rows = values.iter().enumerate().map(row);
     Ok(Report {
         info,
-        rows: values
-            .iter()
-            .enumerate()
-            .map(row)
-            .collect::<Result<_, _>>()?,
+        rows: rows.collect::<Result<_, _>>()?,
         ceilings: Vec::new(),
         staging_gbps: values.iter().find_map(|v| v["staging_gbps"].as_f64()),
         left_out: Vec::new(),
@@ -76,12 +73,11 @@ fn row(value: &Value, known: &[Case]) -> Option<Row> {
     let error = value["error"].as_str().unwrap_or("wrong");
     let timing = timing().filter(|_| value["verified"] == true);
     let plan = value["plan"].as_array().into_iter().flatten();
+    let plan = plan.filter_map(|line| Some(line.as_str()?.to_owned()));
     Some(Row {
         part,
         case,
-        plan: plan
-            .filter_map(|line| Some(line.as_str()?.to_owned()))
-            .collect(),
+        plan: plan.collect(),
         bytes: number("bytes").unwrap_or(0),
         measured: timing.ok_or_else(|| error.trim_start_matches("wrong: ").to_owned()),
         how: value["verified_how"].as_str().unwrap_or_default().into(),

@@ -229,11 +229,8 @@ impl Cut {
             return Ok(Left::Partial(partial));
         }
         let spool = |_| Ok(Held::Spool(path.to_path_buf(), output::spool(path)?));
-        let mut results: Vec<Held> = part
-            .outputs()
-            .iter()
-            .map(spool)
-            .collect::<Result<_, Failure>>()?;
+        let results = part.outputs().into_iter().map(spool);
+        let mut results = results.collect::<Result<Vec<_>, Failure>>()?;
         self.narrow(inputs, range);
         let told = stream::compute(device, &part, inputs, &mut results, common)?;
         report.extend(told);
