@@ -203,19 +203,11 @@ impl Context {
         after: Option<wgpu::SubmissionIndex>,
         deadline: Option<Deadline>,
     ) -> Result<(), Error> {
-        match deadline {
-            None => wait(&self.device, after).map_err(|message| self.lose(message)),
-            Some(deadline) => self.wait_in_time(after, deadline),
-        }
-    }
-
-    /// Does not use wgpu's timeout: in wgpu 30, a wait that times out just when another thread's work
-    /// completes panics, and that work's callbacks are lost.
-    fn wait_in_time(
-        &self,
-        after: Option<wgpu::SubmissionIndex>,
-        deadline: Deadline,
-    ) -> Result<(), Error> {
+        let Some(deadline) = deadline else {
+            return wait(&self.device, after).map_err(|message| self.lose(message));
+        };
+        // Not by wgpu's timeout: in wgpu 30, a wait that times out just when another thread's work
+        // completes panics, and that work's callbacks are lost.
         let mut told = self.ask_waiter(after);
         let mut pause = Duration::from_micros(10);
         loop {
