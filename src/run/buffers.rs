@@ -152,7 +152,7 @@ type Name = (&'static str, usize);
 
 /// A range of a buffer that holds some bytes of a slot of the plan.
 pub(crate) struct Piece {
-    name: Name,
+    pub name: Name,
     pub buffer: wgpu::Buffer,
     /// The first byte of the slot that it holds, and that byte's offset in the buffer.
     pub start: u64,
@@ -230,17 +230,6 @@ fn refuse_aliases<'a>(mut others: Vec<&'a Piece>, written: &'a [Vec<Piece>]) -> 
 }
 
 impl Piece {
-    /// All of a buffer, from a slot's byte `start` on.
-    pub(crate) fn whole(name: Name, buffer: &wgpu::Buffer, start: u64, bytes: u64) -> Piece {
-        Piece {
-            name,
-            buffer: buffer.clone(),
-            start,
-            offset: 0,
-            bytes,
-        }
-    }
-
     fn overlaps(&self, other: &Piece) -> bool {
         let end = |p: &Piece| p.offset + p.bytes;
         let apart = end(self) <= other.offset || end(other) <= self.offset;

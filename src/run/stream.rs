@@ -402,9 +402,15 @@ impl<'a> Windows<'a> {
 
     /// Binds a window to the part that a view covers.
     fn open(&mut self, view: &View) {
-        let (start, size) = self.layout.window(view);
-        // No error names a window: they lie apart.
-        let piece = Piece::whole(("window", 0), &self.windows[&view.slot], start, size);
+        let (start, bytes) = self.layout.window(view);
+        let piece = Piece {
+            // No error names a window: they lie apart.
+            name: ("window", 0),
+            buffer: self.windows[&view.slot].clone(),
+            start,
+            offset: 0,
+            bytes,
+        };
         self.places.pieces.insert(view.slot, vec![piece]);
     }
 
