@@ -58,11 +58,23 @@ impl Reducer {
         Err(failed.swap_remove(worst).1)
     }
 
+    /// Opens an adapter, with all its limits, and tests it.
     async fn open_adapter(adapter: &AdapterEntry) -> Result<Reducer, Error> {
         if let Some(refusal) = adapter.refusal() {
             return Err(refusal);
         }
-        let (device, queue) = request(adapter).await?;
+        let optional = wgpu::Features::TIMESTAMP_QUERY;
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("wgreduce"),
+            required_features: adapter.features & optional,
+            required_limits: adapter.limits.clone(),
+            ..Default::default()
+        };
+        let opened = adapter.inner.request_device(&descriptor).await;
+        let (device, queue) = opened.map_err(|e| Error::NoDevice {
+            adapter: adapter.to_string(),
+            message: e.to_string(),
+        })?;
         let reducer = Reducer::new(&device, &queue)?;
         reducer.self_test().await?;
         Ok(reducer)
@@ -270,22 +282,6 @@ async fn first(
         }
     }
     None
-}
-
-/// A device with all limits of the adapter.
-async fn request(adapter: &AdapterEntry) -> Result<(wgpu::Device, wgpu::Queue), Error> {
-    let optional = wgpu::Features::TIMESTAMP_QUERY;
-    let descriptor = wgpu::DeviceDescriptor {
-        label: Some("wgreduce"),
-        required_features: adapter.features & optional,
-        required_limits: adapter.limits.clone(),
-        ..Default::default()
-    };
-    let opened = adapter.inner.request_device(&descriptor).await;
-    opened.map_err(|e| Error::NoDevice {
-        adapter: adapter.to_string(),
-        message: e.to_string(),
-    })
 }
 
 /// Bytes of all tensors.
