@@ -142,8 +142,7 @@ impl Caps {
             storage_buffers: self.storage_buffers.min(device.storage_buffers),
             long_kernels: self.long_kernels && device.long_kernels,
             iterations: iterations.into_iter().flatten().min(),
-            class: self.class,
-            tuning: self.tuning,
+            ..self
         }
     }
 

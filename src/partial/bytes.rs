@@ -206,9 +206,8 @@ fn invalid(what: &'static str, at: usize, value: u64) -> PartialError {
 
 fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
     let invalid = |what, at: usize| invalid(what, at, header[at].into());
-    let op = Op::ALL
-        .into_iter()
-        .find(|&op| number(op) == Some(header[5]));
+    let mut ops = Op::ALL.into_iter();
+    let op = ops.find(|&op| number(op) == Some(header[5]));
     let op = op.ok_or_else(|| invalid("operator", 5))?;
     let types = [IndexType::I64, IndexType::I32, IndexType::U32];
     let index = types.into_iter().find(|t| t.dtype().code() == header[7]);

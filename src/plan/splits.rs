@@ -244,7 +244,8 @@ impl Ends<'_> {
     }
 }
 
-fn sorted(points: impl Iterator<Item = u64>) -> Vec<u64> {
+/// Points in order, each once.
+pub(crate) fn sorted(points: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut points: Vec<u64> = points.collect();
     points.sort_unstable();
     points.dedup();

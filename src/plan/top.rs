@@ -6,7 +6,7 @@ use crate::kernel::StoreFormat;
 use crate::plan::layout::{Groups, Part, StridedLayout, Window, count, halve};
 use crate::plan::limits::dispatches;
 use crate::plan::pass::Slot;
-use crate::plan::splits::runs;
+use crate::plan::splits::{runs, sorted};
 use crate::plan::step::{Planner, Step};
 use crate::problem::elements;
 use crate::walk::top::{GROUP, Lists, Merged, Ranked, Round, WHOLE};
@@ -238,9 +238,7 @@ impl Planner<'_> {
         Error::within("results of segments side by side", results, most)?;
         dispatches(results.div_ceil(written))?;
         let ends = (all.start..all.end).step_by(written as usize).skip(1);
-        let mut cuts: Vec<u64> = self.splits.outputs().into_iter().chain(ends).collect();
-        cuts.sort_unstable();
-        cuts.dedup();
+        let cuts = sorted(self.splits.outputs().into_iter().chain(ends));
         let ranges = runs(&cuts, all);
         // In a stream a range leaves once it is complete, and partial results are written at once.
         let whole = self.partial || self.streamed && !ranked.has_rows();

@@ -97,10 +97,8 @@ pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Pro
 fn copy(problem: &Problem, input: &[u8]) -> Vec<u8> {
     let size = problem.dtype().size() as usize;
     let elements = positions(problem, 0, &problem.inputs()[0]);
-    elements
-        .flat_map(|at| &input[at as usize * size..][..size])
-        .copied()
-        .collect()
+    let bytes = elements.flat_map(|at| &input[at as usize * size..][..size]);
+    bytes.copied().collect()
 }
 
 /// The result of those elements of a segment that were added so far.
