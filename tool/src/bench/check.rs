@@ -131,24 +131,15 @@ impl Trial<'_> {
 
     /// The kernels by the reference on fewer bytes, and the whole result by a second plan.
     fn in_parts(self) -> Result<Checked, Failure> {
-        let Trial {
-            gpu,
-            reducer,
-            case,
-            problem,
-            ..
-        } = self;
+        let (gpu, reducer, problem) = (self.gpu, self.reducer, self.problem);
         let kernels = kernels(&Plan::new(problem, reducer.caps())?);
-        let Fewer {
-            case: fewer,
-            caps,
-            met,
-        } = with_fewer_bytes(case, problem, reducer.caps(), &kernels)?;
+        let found = with_fewer_bytes(self.case, problem, reducer.caps(), &kernels)?;
+        let (fewer, met) = (found.case, found.met);
         let of_fewer = problem_of(&fewer, problem)?;
         let data = Data::new(gpu, &fewer, &of_fewer)?;
         let small = Trial {
             gpu,
-            reducer: &reducer.with_caps(caps),
+            reducer: &reducer.with_caps(found.caps),
             case: &fewer,
             problem: &of_fewer,
             sources: &data.sources,
