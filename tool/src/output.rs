@@ -99,6 +99,11 @@ pub fn write(targets: &[Target]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The same of one target.
+pub fn write_one(path: &Path, content: Content<'_>) -> Result<(), Failure> {
+    write(&[Target { path, content }])
+}
+
 /// A file without a name, on the disk of `path`, for what will be written there.
 pub fn spool(path: &Path) -> Result<File, Failure> {
     interrupt::watch();

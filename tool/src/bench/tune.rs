@@ -21,7 +21,7 @@ use super::{case_bytes, opened};
 use crate::args::{Common, Tune};
 use crate::device::{Device, driver};
 use crate::failure::{Failure, say, write_stdout};
-use crate::output::{self, Content, Target};
+use crate::output::{self, Content};
 use crate::print::{align_right, plain, spinner};
 use crate::tuning;
 
@@ -97,10 +97,7 @@ pub fn run(args: &Tune, common: &Common) -> Result<(), Failure> {
         (after, changes) = (before, Vec::new());
     }
     let bytes = file(reducer, &after, complete, &changes, &gains);
-    output::write(&[Target {
-        path: &args.output,
-        content: Content::Bytes(bytes.as_bytes()),
-    }])?;
+    output::write_one(&args.output, Content::Bytes(bytes.as_bytes()))?;
     write_stdout(&text(complete, &changes, &gains))
 }
 

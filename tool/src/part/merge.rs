@@ -68,11 +68,7 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
             let bytes = merged.map_or(Vec::new(), |partial| partial.to_bytes());
             let head = file::head(cut, &joined(ranges), bytes.len() as u64);
             let content = [head, bytes].concat();
-            let content = Content::Part(&content, &[]);
-            output::write(&[Target {
-                path: &args.output,
-                content,
-            }])?;
+            output::write_one(&args.output, Content::Part(&content, &[]))?;
         }
         (true, false) => {
             let outputs = finished(cut, merged_files(&args.parts)?)?;
@@ -205,12 +201,7 @@ fn gather(cut: &Cut, covered: &[(Range<u64>, &PathBuf)], output: &Path) -> Resul
         bytes: bytes.sum(),
     };
     let head = file::head(cut, &runs, piece.bytes);
-    let pieces = [piece];
-    let content = Content::Part(&head, &pieces);
-    output::write(&[Target {
-        path: output,
-        content,
-    }])
+    output::write_one(output, Content::Part(&head, &[piece]))
 }
 
 /// The outputs of all parts that were asked for, each in its place.
@@ -285,17 +276,15 @@ pub fn write(
         false => cut.problem.clone(),
     };
     let tensors = whole.outputs();
-    let in_order: Vec<Option<Data>> = outputs
-        .into_iter()
-        .zip(&tensors)
-        .map(|(data, tensor)| match data {
-            Some(Data::Memory(data)) if cut.fortran => {
-                let size = tensor.dtype.size() as usize;
-                Some(Data::Memory(from_fortran(data, &tensor.shape, size)))
-            }
-            data => data,
-        })
-        .collect();
+    let all = outputs.into_iter().zip(&tensors);
+    let in_order = all.map(|(data, tensor)| match data {
+        Some(Data::Memory(data)) if cut.fortran => {
+            let size = tensor.dtype.size() as usize;
+            Some(Data::Memory(from_fortran(data, &tensor.shape, size)))
+        }
+        data => data,
+    });
+    let in_order: Vec<Option<Data>> = in_order.collect();
     let all = in_order.iter().zip(&tensors).zip(paths);
     let targets = all.filter_map(|((data, tensor), path)| {
         let content = match data.as_ref()? {

@@ -18,7 +18,7 @@ use crate::args::{Common, Share};
 use crate::device::Device;
 use crate::failure::{Failure, say};
 use crate::operator::like;
-use crate::output::{self, Content, Piece, Target};
+use crate::output::{self, Content, Piece};
 use crate::print::milliseconds;
 use crate::request::{Inputs, Request};
 use crate::stream::{self, Held};
@@ -420,8 +420,7 @@ pub fn run(mut request: Request<'_>, share: Share, common: &Common) -> Result<()
     let pieces: Vec<Piece> = pieces.collect();
     let bytes = partial.len() as u64 + pieces.iter().map(|piece| piece.bytes).sum::<u64>();
     let begin = [file::head(&cut, &[parts], bytes), partial].concat();
-    let content = Content::Part(&begin, &pieces);
-    output::write(&[Target { path, content }])?;
+    output::write_one(path, Content::Part(&begin, &pieces))?;
     if common.check {
         report.push("check: equal to the CPU reference, byte for byte".into());
     }
