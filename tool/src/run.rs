@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use indicatif::ProgressFinish;
 use wgreduce::reference::{self, VerifyError};
-use wgreduce::{Error, Plan, Problem, Reducer, Times};
+use wgreduce::{Error, Plan, Problem, Times};
 
 use crate::args::Common;
 use crate::device::Device;
@@ -77,27 +77,19 @@ pub fn compute(
             report.push(format!("time: {}", milliseconds(start.elapsed())));
             results
         }
-        Device::Gpu(reducer) => compute_on(reducer, &problem, inputs, &mut report, common)?,
+        Device::Gpu(reducer) => {
+            let reduction = reducer.prepare_blocking(&problem)?;
+            let (results, times) = reduction.run_timed_blocking(inputs)?;
+            report.push(plan_line(&problem, reduction.plan(), common));
+            report.push(time_line(&times));
+            results
+        }
     };
     if common.check {
         check(&problem, inputs, &results)?;
         report.push("check: equal to the CPU reference, byte for byte".into());
     }
     Ok((results, report))
-}
-
-fn compute_on(
-    reducer: &Reducer,
-    problem: &Problem,
-    inputs: &[&[u8]],
-    report: &mut Vec<String>,
-    common: &Common,
-) -> Result<Vec<Vec<u8>>, Failure> {
-    let reduction = reducer.prepare_blocking(problem)?;
-    let (results, times) = reduction.run_timed_blocking(inputs)?;
-    report.push(plan_line(problem, reduction.plan(), common));
-    report.push(time_line(&times));
-    Ok(results)
 }
 
 /// How much is dispatched; with `--verbose` what.

@@ -66,7 +66,11 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
     let mut text = String::new();
     for i in printed {
         if let Held::Memory(data) = &mut results[i] {
-            text += &rendered(&outputs[i], std::mem::take(data), fortran);
+            let (output, mut data) = (&outputs[i], std::mem::take(data));
+            if fortran {
+                data = from_fortran(data, &output.shape, output.dtype.size() as usize);
+            }
+            text += &render(output, &data);
         }
     }
     let written = outputs.iter().zip(&results);
@@ -94,14 +98,6 @@ fn held(output: &Output, path: Option<&Path>, common: &Common) -> Result<Held, F
             "the result of {bytes} bytes exceeds a quarter of --memory: name a file with -o"
         ))),
     }
-}
-
-fn rendered(output: &Output, data: Vec<u8>, fortran: bool) -> String {
-    let data = match fortran {
-        true => from_fortran(data, &output.shape, output.dtype.size() as usize),
-        false => data,
-    };
-    render(output, &data)
 }
 
 /// Fills the results, and returns lines for stderr.
