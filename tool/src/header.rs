@@ -37,7 +37,9 @@ impl Text {
                 break;
             }
         }
-        reader.end()?;
+        if reader.next().is_some() {
+            return Err(reader.wanted("its end"));
+        }
         let missing = |key| move || malformed(format_args!("it has no {key}"));
         Ok(Text {
             descr: descr.ok_or_else(missing("descr"))?,
@@ -190,13 +192,6 @@ impl Reader<'_> {
         match self.takes(byte) {
             true => Ok(()),
             false => Err(self.wanted(format_args!("{:?}", char::from(byte)))),
-        }
-    }
-
-    fn end(&mut self) -> Result<(), String> {
-        match self.next() {
-            None => Ok(()),
-            Some(_) => Err(self.wanted("its end")),
         }
     }
 

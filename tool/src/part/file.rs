@@ -335,11 +335,6 @@ impl PartFile {
 
     /// Refuses a file whose bytes are not those that were written.
     pub fn check_bytes(&self) -> Result<(), Failure> {
-        self.damage()
-            .map_or(Ok(()), |why| Err(Failure::file(&self.path, why)))
-    }
-
-    fn damage(&self) -> Option<String> {
         let checksum = || {
             let mut file = &self.file;
             file.seek(SeekFrom::Start(0))?;
@@ -350,13 +345,14 @@ impl PartFile {
             file.read_exact(&mut written)?;
             Ok((sums.checksum(), u128::from_le_bytes(written)))
         };
-        match checksum() {
-            Ok((ours, written)) if ours == written => None,
-            Ok((ours, written)) => Some(format!(
+        let why = match checksum() {
+            Ok((ours, written)) if ours == written => return Ok(()),
+            Ok((ours, written)) => format!(
                 "is damaged: its checksum is {written:032x}, and its bytes have {ours:032x}"
-            )),
-            Err(e) => Some(unreadable(e)),
-        }
+            ),
+            Err(e) => unreadable(e),
+        };
+        Err(Failure::file(&self.path, why))
     }
 
     /// Refuses a file of another problem, another cut or other data.
