@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use wgreduce::{DType, IndexType, NanPolicy, Partial, Problem};
+use wgreduce::{DType, IndexType, NanPolicy, Partial};
 
 use super::Cut;
 use crate::failure::Failure;
@@ -144,27 +144,22 @@ impl Task {
             "ignore" => NanPolicy::Ignore,
             _ => return None,
         });
-        let problem = problem.keepdims(self.keepdims || elementwise);
-        let problem = match problem.op().is_index() {
-            true => self.with_index_options(problem)?,
-            false => problem,
-        };
+        let mut problem = problem.keepdims(self.keepdims || elementwise);
+        if op.is_index() {
+            let types = [IndexType::I64, IndexType::I32, IndexType::U32];
+            let named = |t: &IndexType| t.dtype().to_string() == self.index_type;
+            let index = types.into_iter().find(named)?;
+            let has_values = problem.k().is_none();
+            problem = problem.select_last_index(self.select_last_index);
+            problem = problem.largest(!self.smallest).index_type(index);
+            problem = problem.with_values(has_values);
+        }
         problem.check().ok()?;
         // As it was chosen when the parts were cut.
         let whole = Cut::of(problem, self.fortran, self.of, self.data.clone());
         let fingerprints = self.data.len() == self.shapes.len();
         // The task must be exactly the one that the tool writes for this cut.
         (fingerprints && *self == Task::of(&whole)).then_some(whole)
-    }
-
-    fn with_index_options(&self, problem: Problem) -> Option<Problem> {
-        let types = [IndexType::I64, IndexType::I32, IndexType::U32];
-        let named = |t: &IndexType| t.dtype().to_string() == self.index_type;
-        let index = types.into_iter().find(named)?;
-        let problem = problem.select_last_index(self.select_last_index);
-        let problem = problem.largest(!self.smallest).index_type(index);
-        let has_values = problem.k().is_none();
-        Some(problem.with_values(has_values))
     }
 
     /// The first difference of another task to this one, in words that go on with where this one is.
@@ -413,6 +408,7 @@ mod tests {
     use super::*;
     use std::io::Write;
     use support::Bits;
+    use wgreduce::Problem;
 
     /// Headers of all kinds, with changes: each is read or refused.
     #[test]
