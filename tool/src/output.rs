@@ -154,14 +154,10 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     if is_special(path) {
         return Ok(());
     }
-    let target = Target {
-        path,
-        content: Content::Bytes(&[]),
-    };
+    let content = Content::Bytes(&[]);
+    let staged = stage(&Target { path, content });
     // Dropping the staged file removes it.
-    stage(&target)
-        .map(drop)
-        .map_err(|e| not_writable(target.path, &e))
+    staged.map(drop).map_err(|e| not_writable(path, &e))
 }
 
 /// Whether a path names what is neither a file nor a folder: standard output, a device or a pipe.

@@ -97,14 +97,11 @@ pub fn save(report: &CaseReport, dir: &Path) -> Result<(), Failure> {
         let made = fs::create_dir_all(folder);
         made.map_err(|e| Failure::file(folder, format_args!("cannot be written: {e}")))?;
     }
-    let target = |(path, bytes)| Target {
-        path,
-        content: Content::Bytes(bytes),
-    };
-    let files = files
-        .iter()
-        .map(|(path, bytes)| (path.as_path(), bytes.as_slice()));
-    output::write(&files.map(target).collect::<Vec<_>>())
+    let targets = files.iter().map(|(path, bytes)| {
+        let content = Content::Bytes(bytes);
+        Target { path, content }
+    });
+    output::write(&targets.collect::<Vec<_>>())
 }
 
 /// Runs a case. A refused model fails the case; a failing device ends the run.
