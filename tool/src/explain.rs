@@ -343,10 +343,9 @@ fn rows(pass: &Pass, text: RowsText) -> String {
     };
     let loads = units(text.loads);
     if text.rows > 0 {
-        let (rows, s) = if text.rows == 1 {
-            ("row", "s")
-        } else {
-            ("rows", "")
+        let (rows, s) = match text.rows {
+            1 => ("row", "s"),
+            _ => ("rows", ""),
         };
         return format!(
             "an invocation reduces {} {rows} of {} elements, {loads}, and reads all of them before it uses one; \

@@ -392,10 +392,9 @@ impl<'a> Loads<'a> {
             else {
                 continue;
             };
-            let i = if d > dims.start {
-                rest % u64::from(size)
-            } else {
-                rest
+            let i = match d > dims.start {
+                true => rest % u64::from(size),
+                false => rest,
             };
             at = wrapped(at + i * u64::from(strides[view]));
             rest /= u64::from(size);

@@ -177,10 +177,9 @@ fn write_rows(nodes: &[Node], rank: usize, indent: usize, width: usize, text: &m
 fn write_row(nodes: &[Node], indent: usize, width: usize, text: &mut String) {
     let mut column = indent;
     for (i, node) in nodes.iter().enumerate() {
-        let wide = if matches!(node, Node::Gap) {
-            GAP.len()
-        } else {
-            width
+        let wide = match node {
+            Node::Gap => GAP.len(),
+            _ => width,
         };
         if i > 0 && column + 1 + wide > LINE {
             text.push('\n');
