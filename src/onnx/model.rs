@@ -221,9 +221,8 @@ fn results_of(problem: &Problem, result: Vec<Vec<u8>>) -> Result<Vec<Tensor>, On
     let expected: Vec<u64> = outputs.iter().map(|o| o.bytes()).collect();
     let actual: Vec<u64> = result.iter().map(|r| r.len() as u64).collect();
     if expected != actual {
-        let problem = problem.to_string();
         return Err(OnnxError::Evaluation {
-            problem,
+            problem: problem.to_string(),
             expected,
             actual,
         });
@@ -363,9 +362,8 @@ impl Declared {
     fn check(&self, tensor: &Tensor) -> Result<(), OnnxError> {
         let actual = tensor.dtype();
         if let Some(declared) = self.dtype.filter(|&d| d != actual) {
-            let name = self.name.clone();
             return Err(OnnxError::DeclaredType {
-                name,
+                name: self.name.clone(),
                 declared,
                 actual,
             });

@@ -167,10 +167,9 @@ impl<'a> Form<'a> {
         for (index, &value) in values.iter().enumerate() {
             let value: i128 = value.into();
             if !range.contains(&value) {
-                let (name, dtype) = (self.name.into(), self.dtype);
                 return Err(OnnxError::ValueRange {
-                    name,
-                    dtype,
+                    name: self.name.into(),
+                    dtype: self.dtype,
                     index,
                     value,
                 });

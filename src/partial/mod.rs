@@ -127,10 +127,7 @@ impl Kind {
             last: problem.selects_last_index(),
             index: problem.index_result_type(),
             values: problem.gives_values() || op == Op::TopK,
-            axis: match op {
-                Op::TopK => problem.axis(),
-                _ => None,
-            },
+            axis: problem.k().and(problem.axis()),
             smallest: problem.gives_smallest(),
         })
     }
