@@ -19,7 +19,11 @@ pub fn man(args: &Man) -> Result<(), Failure> {
         None => tool,
         Some(name) => match tool.find_subcommand(name) {
             Some(command) => command.clone().display_name(format!("wgreduce-{name}")),
-            None => return Err(unknown(name, &tool)),
+            None => {
+                let names: Vec<&str> = tool.get_subcommands().map(Command::get_name).collect();
+                let why = format!("no command {name:?}; there are: {}", names.join(", "));
+                return Err(Failure::Request(why));
+            }
         },
     };
     let mut page = Vec::new();
@@ -28,10 +32,4 @@ pub fn man(args: &Man) -> Result<(), Failure> {
         .render(&mut page);
     rendered.map_err(|e| Failure::Request(format!("the man page: {e}")))?;
     write_stdout(&String::from_utf8_lossy(&page))
-}
-
-fn unknown(name: &str, tool: &Command) -> Failure {
-    let names: Vec<&str> = tool.get_subcommands().map(Command::get_name).collect();
-    let why = format!("no command {name:?}; there are: {}", names.join(", "));
-    Failure::Request(why)
 }

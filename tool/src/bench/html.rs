@@ -182,9 +182,8 @@ pub fn picture(report: &Report) -> Result<String, String> {
 fn processor() -> String {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = told
-        .lines()
-        .find_map(|line| line.strip_prefix("model name"));
+    let mut lines = told.lines();
+    let name = lines.find_map(|line| line.strip_prefix("model name"));
     let name = name.map(|name| name.trim_start_matches([' ', '\t', ':']));
     format!("{cores} x {}", name.unwrap_or(std::env::consts::ARCH))
 }

@@ -656,14 +656,13 @@ fn text(complete: bool, changes: &[Change], gains: &[Gain]) -> String {
         ]);
     }
     align_right(&mut table, 3..7);
-    let mean = mean(gains);
     let mut steps = String::new();
     for change in changes {
         steps += &format!("{} {} -> {}\n", change.field, change.from, change.to);
     }
     format!(
         "{table}\n\n{steps}{} on average over {} cases that are planned otherwise\n{end}",
-        percent(mean),
+        percent(mean(gains)),
         gains.len()
     )
 }
