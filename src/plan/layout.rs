@@ -58,7 +58,16 @@ impl StridedLayout {
                 true if problem.op().is_index() => layout.reduced.push(axis),
                 // In a sum, every repetition counts.
                 true if stride == 0 && problem.op().is_sum() => layout.reduced.push(axis),
-                true => layout.unordered(axis),
+                // The order of others does not matter: a repeated one is dropped, a flipped one is read from its
+                // other end.
+                true if stride == 0 => {}
+                true => {
+                    if stride < 0 {
+                        layout.first -= (size - 1) * stride.unsigned_abs();
+                    }
+                    let stride = stride.abs();
+                    layout.reduced.push(Axis { size, stride });
+                }
                 // Results of TopK lie between those of outer and of inner dimensions.
                 false if inner && !between => {
                     between = true;
@@ -74,20 +83,6 @@ impl StridedLayout {
             }
         }
         layout
-    }
-
-    /// Adds a reduced dimension whose order does not matter: a repeated one is dropped, a flipped one is read
-    /// from its other end.
-    fn unordered(&mut self, axis: Axis) {
-        if axis.stride < 0 {
-            self.first -= (axis.size - 1) * axis.stride.unsigned_abs();
-        }
-        if axis.stride != 0 {
-            self.reduced.push(Axis {
-                size: axis.size,
-                stride: axis.stride.abs(),
-            });
-        }
     }
 
     /// The dimensions in the order of memory, if the view is a contiguous block and its kept dimensions are
