@@ -43,9 +43,8 @@ impl Costs {
         let pass = Loads::of(passes.iter().max_by_key(|pass| pass.src_bytes())?);
         let partial = passes.iter().filter(|pass| pass.dst.slot == Slot::Partials);
         let partial: u64 = partial.map(Pass::dst_bytes).sum();
-        let input: u64 = (0..problem.inputs().len())
-            .map(|i| problem.input_bytes(i))
-            .sum();
+        let inputs = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
+        let input: u64 = inputs.sum();
         let lines = [32, 64].map(|subgroup| pass.line_use(subgroup));
         Some(Costs {
             lines: lines[0].zip(lines[1]).map(|(a, b)| [a, b]),
@@ -113,10 +112,8 @@ params! {
 
 impl<'a> Loads<'a> {
     pub fn of(pass: &'a Pass) -> Loads<'a> {
-        let listed = pass
-            .stride_table
-            .as_ref()
-            .and_then(|(_, views)| views.first());
+        let table = pass.stride_table.as_ref();
+        let listed = table.and_then(|(_, views)| views.first());
         Loads {
             pass,
             source: pass.src.or(listed.copied()).unwrap_or(pass.dst),
@@ -301,26 +298,22 @@ impl<'a> Loads<'a> {
         let p = self.p;
         let [loads, runs, words] = [text.loads, text.runs, text.words].map(u64::from);
         let workgroup = u64::from(self.pass.kernel.workgroup);
-        let across = p.width.div_ceil(runs);
+        let each = if text.shared { p.abreast } else { runs };
+        let across = p.width.div_ceil(each);
         let (part, lane, unit) = match text.shared {
             true => {
                 let lid = invocation % workgroup;
                 let lane = (lid / p.abreast).min(p.team - 1);
-                let chunks = p.width.div_ceil(p.abreast);
                 let item = invocation / workgroup;
-                let unit = item % chunks * p.abreast + lid % p.abreast;
-                (item / chunks, lane, unit.min(p.width - 1))
+                let unit = item % across * p.abreast + lid % p.abreast;
+                (item / across, lane, unit.min(p.width - 1))
             }
             false => {
                 let unit = invocation % across * runs;
                 (invocation / across, 0, unit.min(p.width - runs))
             }
         };
-        let items = match text.shared {
-            true => p.items / p.width.div_ceil(p.abreast),
-            false => p.items / across,
-        };
-        let taken = (part < items).then_some(part).into_iter();
+        let taken = (part < p.items / across).then_some(part).into_iter();
         Box::new(taken.flat_map(move |part| {
             let first = part % p.parts * p.slice_rows * p.team;
             let begin = first.min(p.rows - loads * p.team);
