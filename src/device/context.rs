@@ -143,12 +143,10 @@ impl Context {
         })
     }
 
-    /// Submits what was recorded.
     pub fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<wgpu::SubmissionIndex, Error> {
         self.scoped("a submission", 0, || self.queue.submit([encoder.finish()]))
     }
 
-    /// A new encoder.
     pub fn encoder(&self) -> wgpu::CommandEncoder {
         let descriptor = wgpu::CommandEncoderDescriptor {
             label: Some("wgreduce"),

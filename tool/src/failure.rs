@@ -60,7 +60,6 @@ impl Failure {
         ExitCode::from(self.code())
     }
 
-    /// The exit code.
     pub fn code(&self) -> u8 {
         match self {
             Failure::ClosedPipe => 0,

@@ -39,7 +39,6 @@ pub enum Outcome {
 pub struct CaseReport {
     /// The folder's name.
     pub name: String,
-    /// Its outcome.
     pub outcome: Outcome,
     /// What was computed, also where it is not as expected; nothing of a case of which a data set
     /// could not be computed.
