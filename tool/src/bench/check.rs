@@ -278,15 +278,12 @@ fn second(problem: &Problem, caps: &Caps) -> Option<Caps> {
         invocations: 1 << 40,
         ..caps.tuning.clone()
     };
-    let mut tunings = classes
-        .map(Tuning::of)
-        .into_iter()
-        .chain([half, never_filled]);
+    let tunings = classes.map(Tuning::of).into_iter();
+    let mut tunings = tunings.chain([half, never_filled]);
     tunings.find_map(|tuning| {
         let caps = caps.tuned(tuning);
-        first(&caps)
-            .is_some_and(|kernel| kernel != own)
-            .then_some(caps)
+        let differs = first(&caps).is_some_and(|kernel| kernel != own);
+        differs.then_some(caps)
     })
 }
 

@@ -199,8 +199,8 @@ fn growth_section(report: &Report) -> Result<String, Error> {
     for (command, colour) in commands.into_iter().zip(COLOURS) {
         let points = |of: &dyn Fn(&Row) -> Option<f64>| -> Vec<(f64, f64)> {
             let rows = of_command(&sizes, command);
-            rows.filter_map(|row| Some((row.bytes as f64, of(row)?)))
-                .collect()
+            let points = rows.filter_map(|row| Some((row.bytes as f64, of(row)?)));
+            points.collect()
         };
         let series = |name: String, points, dots, colour| Series {
             name,

@@ -271,9 +271,8 @@ impl Report {
     fn growth_note(&self, command: &str) -> Option<String> {
         let fit = self.fit(command)?;
         let farthest = |large: bool| {
-            let sizes = self
-                .rows(Part::Size)
-                .filter(|r| r.case.command() == command);
+            let sizes = self.rows(Part::Size);
+            let sizes = sizes.filter(|row| row.case.command() == command);
             let off = sizes.filter(|row| (row.bytes >= LINEAR_BYTES) == large);
             let off = off.filter_map(|row| Some((row, off_line(row, &fit)?)));
             let off = off.max_by(|a, b| a.1.ln().abs().total_cmp(&b.1.ln().abs()))?;
