@@ -50,7 +50,7 @@ fn acc_across(lid: u32, own: Placed) -> Placed {
 //# end
         x = across(lid, x, select(ADDED, TOGETHER, n < 2u));
         p.far = select(p.far, column_of(x, 0u) != 0, n == 0u);
-        p.signs = select(p.signs, bitcast<Signs>(x), n == 1u);
+        p.signs = select(p.signs, bitcast<Bits>(x), n == 1u);
 //# for i in 0..SUMS * (W + 1)
         p.d{i / (W + 1)}_{i % (W + 1)} = select(p.d{i / (W + 1)}_{i % (W + 1)}, x, n == {2 + i}u);
 //# end

@@ -37,7 +37,6 @@ fn any_of(columns: vec{COLUMNS}<bool>) -> bool {
     return any(columns);
 }
 //# end
-alias Signs = Bits;
 
 // Sizes of elements; of 64 bits, of the upper words. Two elements of 16 bits stay where they are in their word.
 //# if BITS == 16
@@ -118,7 +117,7 @@ fn least_of_look(l: Look) -> u32 {
 }
 //# end
 
-fn signs_of(l: Look) -> Signs {
+fn signs_of(l: Look) -> Bits {
 //# if BY_VEC
     return columns_of(l.plus);
 //# else
@@ -174,7 +173,7 @@ struct Placed {
 //# for c in 0..COUNTS * TEAMS
     count{c}: u32, // of elements that were taken again
 //# end
-    signs: Signs, // that any element lacks
+    signs: Bits, // that any element lacks
 //# for j in 0..SUMS
 //# for d in 0..W + 1
     d{j}_{d}: Ints,
@@ -378,7 +377,7 @@ fn is_minus(p: Placed) -> bool {
 }
 
 // What an element adds to `signs`.
-fn sign_of(k: Key) -> Signs {
+fn sign_of(k: Key) -> Bits {
     return vec2<u32>(~k & KEEP).y;
 }
 
