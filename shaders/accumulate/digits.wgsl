@@ -389,13 +389,7 @@ fn is_far(lid: u32, own: Placed) -> bool {
     return own.far;
 //# end
 }
-//# if PARTIAL_SUM
-
-// Leaves the sum of elements as a partial sum.
-fn settle(lid: u32, at: u32, own: Placed, e: Elements) {
-    leave_sum(lid, at, is_far(lid, own), own.top - {W - 1}u, one_of(own), is_minus(own), e);
-}
-//# else
+//# if PARTIAL_SUM == 0
 
 fn settled(lid: u32, own: Placed, e: Elements) -> Total {
 //# if FLOATS

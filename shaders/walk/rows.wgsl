@@ -332,7 +332,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let p = part_of(own);
     let e = Elements(p.first * PER - p.lead, 1u, p.len);
 //# if PARTIAL_SUM
-    settle(lid, select(NOWHERE, item, there), a, e);
+    leave_sum(lid, select(NOWHERE, item, there), is_far(lid, a), a.top - {W - 1}u, one_of(a), is_minus(a), e);
 //# else
     let s = settled(lid, a, e);
 //# end
