@@ -4,12 +4,8 @@ override TURN: u32;
 //# if BITS == 64
 override TURN_LO: u32;
 
-fn turned(k: Key) -> Key {
-    return vec2<u32>(TURN_LO - k.x, TURN - k.y - select(0u, 1u, k.x > TURN_LO));
-}
-
 fn plane_turned(k: Plane) -> Plane {
-    return turned(k);
+    return vec2<u32>(TURN_LO - k.x, TURN - k.y - select(0u, 1u, k.x > TURN_LO));
 }
 
 fn plane_end(k: Plane) -> Plane {
@@ -24,10 +20,6 @@ fn plane_end(k: Plane) -> Plane {
     return end;
 }
 //# else
-
-fn turned(k: Key) -> Key {
-    return plane_turned(Plane(k)).x;
-}
 
 // What lies below a key borrows nothing from it.
 fn plane_turned(k: Plane) -> Plane {
@@ -45,6 +37,10 @@ fn plane_end(k: Plane) -> Plane {
     return end;
 }
 //# end
+
+fn turned(k: Key) -> Key {
+    return plane_key(plane_turned(Plane(k)), 0u);
+}
 
 fn end_of(k: Key) -> Key {
     return plane_key(plane_end(Plane(k)), 0u);
