@@ -1,17 +1,59 @@
-// The best of the keys of a plane in one order.
+// The best of the keys of a plane: in columns, and of both extremes, in one order, in rows too.
+//# if INDEX == 0
+// The least key, or the sum of terms.
+alias Bests = Plane;
+
+fn bests_none() -> Bests {
+    return Plane(PAD);
+}
+
+fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
+    return plane_combined(b, k);
+}
+
+fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
+    return plane_canonical(b);
+}
+//# else
 struct Bests {
-    key: Plane,
-    at: Places, // the number of the preferred one of those that tie with it
+    key: Plane, // below 32 bits with the row below it, until bests_placed; not of both extremes
+    at: Places, // of both extremes the number of the preferred one of those that tie with the key
 }
 
 fn bests_none() -> Bests {
     return Bests(Plane(PAD), Places(0u));
 }
+//# if (BITS < 32) & (BOTH == 0)
 
-// Of columns, in rows of the matrix.
+// A row as it is packed below a key, and back: of equal keys, the preferred row makes the least word.
+fn row_below(t: Places) -> Places {
+    return select(t, Places(~KEEP) - t, LAST != 0u);
+}
+
+fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
+    return Bests(min(b.key, k | row_below(Places(t))), b.at);
+}
+
+fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
+    return Bests(b.key & Plane(KEEP), Places(first) + row_below(b.key & Plane(~KEEP)) * step);
+}
+//# else
+
+// In rows of the matrix.
 fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
     return Bests(b.key, Places(first) + b.at * step);
 }
+//# if BOTH == 0
+
+fn bests_taken(b: Bests, key: Plane, t: u32) -> Bests {
+    if LAST != 0u {
+        let stays = plane_less(b.key, key);
+        return Bests(select(key, b.key, stays), select(Places(t), b.at, stays));
+    }
+    let wins = plane_less(key, b.key);
+    return Bests(select(b.key, key, wins), select(b.at, Places(t), wins));
+}
+//# else
 
 // And {LOADS} further keys, of which the first is number `at`. A tree finds the least. Its number is found on the way down, by
 // the half that has a key which ties with it: fewer instructions than comparing numbers all the way.
@@ -57,3 +99,6 @@ fn bests_taken(
     }
     return Bests(key, select(own.at, Places(at) + number, wins));
 }
+//# end
+//# end
+//# end

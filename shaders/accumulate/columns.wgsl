@@ -7,64 +7,6 @@
 //   acc_across(lid, acc)          the join of the slices of a workgroup, for those of the first one
 //   acc_emit(slot, column, acc)   writes the results of the unit that begins with `column` of its wide row
 
-//# if BOTH == 0
-//# if INDEX == 0
-// The least key, or the sum of terms.
-alias Bests = Plane;
-
-fn bests_none() -> Bests {
-    return Plane(PAD);
-}
-
-fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
-    return plane_combined(b, k);
-}
-
-fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
-    return plane_canonical(b);
-}
-//# else
-struct Bests {
-    key: Plane, // below 32 bits with the row below it, until acc_placed
-    at: Places,
-}
-
-fn bests_none() -> Bests {
-    return Bests(Plane(PAD), Places(0u));
-}
-
-//# if BITS < 32
-
-// A row as it is packed below a key, and back: of equal keys, the preferred row makes the least word.
-fn row_below(t: Places) -> Places {
-    return select(t, Places(~KEEP) - t, LAST != 0u);
-}
-
-fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
-    return Bests(min(b.key, k | row_below(Places(t))), b.at);
-}
-
-fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
-    return Bests(b.key & Plane(KEEP), Places(first) + row_below(b.key & Plane(~KEEP)) * step);
-}
-//# else
-
-fn bests_taken(b: Bests, key: Plane, t: u32) -> Bests {
-    if LAST != 0u {
-        let stays = plane_less(b.key, key);
-        return Bests(select(key, b.key, stays), select(Places(t), b.at, stays));
-    }
-    let wins = plane_less(key, b.key);
-    return Bests(select(b.key, key, wins), select(b.at, Places(t), wins));
-}
-
-fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
-    return Bests(b.key, Places(first) + b.at * step);
-}
-//# end
-//# end
-//# end
-
 // Of both extremes each plane has two.
 struct Acc {
 //# for j in 0..PLANES

@@ -329,7 +329,7 @@ impl ColumnsText {
             Accumulator::Both { .. } => {
                 fragments!("elements/both" "accumulate/bests" "accumulate/columns" "store/emit" "store/leave")
             }
-            _ => fragments!("accumulate/columns" "store/emit"),
+            _ => fragments!("accumulate/bests" "accumulate/columns" "store/emit"),
         });
         let mut names = vec![
             ("LOADS", self.loads),
