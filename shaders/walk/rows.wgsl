@@ -173,40 +173,19 @@ fn piece_at(p: Part, number: u32) -> vec2<u32> {
     return vec2<u32>(words[min(w, last)], words[min(w + {WORDS / PIECES - 1}u, last)]);
 }
 
+// The elements of a piece that belong to the row. In an exact sum as a unit: others, and all if it is not `wanted`, add nothing.
 //# if EXACT
-// The elements of a piece that belong to the row, as a unit; others, and all if it is not `wanted`, add nothing.
 fn edge_of(p: Part, number: u32, wanted: bool) -> Unit {
-    let behind = number >= {PIECES}u;
-    let place = number % {PIECES}u * PIECE;
-    let low = select(PER - p.lead, 0u, behind);
-    let high = select(PER, p.len - p.lead - p.units * PER, behind);
-    let there = (number < {2 * PIECES}u);
-//# if BITS == 64
-    var w = vec2<u32>(0u, {NO_ELEMENT}u);
-    if wanted {
-        w = select(w, piece_at(p, number), there & (place >= low) & (place < high));
-    }
-    return w.xyxy;
 //# else
-    var w = {NO_ELEMENT}u;
-    if wanted {
-        let piece = piece_at(p, number).x;
-//# for e in 0..PER / PIECES
-        w = select(w, (w & ~({MASK_0}u << {BITS * e}u)) | (piece & ({MASK_0}u << {BITS * e}u)), there & (place + {e}u >= low) & (place + {e}u < high));
-//# end
-    }
-    return Unit(w);
-//# end
-}
-//# else
-// The elements of a piece that belong to the row.
 fn edge_of(p: Part, number: u32, piece: vec2<u32>) -> Placed {
+//# end
     let behind = number >= {PIECES}u;
     // The places of the unit that belong to the row, and the first one of the piece.
     let low = select(PER - p.lead, 0u, behind);
     let high = select(PER, p.len - p.lead - p.units * PER, behind);
     let place = number % {PIECES}u * PIECE;
     let there = number < {2 * PIECES}u;
+//# if EXACT == 0
 //# for e in 0..PER / PIECES
     let there{e} = there & (place + {e}u >= low) & (place + {e}u < high);
 //# end
@@ -229,8 +208,25 @@ fn edge_of(p: Part, number: u32, piece: vec2<u32>) -> Placed {
     let origin = p.skip + before + place - low;
     return acc_placed(own, Frame(0u, 0u, origin, p.skip + p.len - 1u));
 //# end
-}
+//# else
+//# if BITS == 64
+    var w = vec2<u32>(0u, {NO_ELEMENT}u);
+    if wanted {
+        w = select(w, piece_at(p, number), there & (place >= low) & (place < high));
+    }
+    return w.xyxy;
+//# else
+    var w = {NO_ELEMENT}u;
+    if wanted {
+        let piece = piece_at(p, number).x;
+//# for e in 0..PER / PIECES
+        w = select(w, (w & ~({MASK_0}u << {BITS * e}u)) | (piece & ({MASK_0}u << {BITS * e}u)), there & (place + {e}u >= low) & (place + {e}u < high));
 //# end
+    }
+    return Unit(w);
+//# end
+//# end
+}
 //# end
 //# if BOTH
 
