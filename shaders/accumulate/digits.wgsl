@@ -24,18 +24,10 @@ alias Taken = Key; // an element
 alias Bits = u32;
 alias Ints = i32;
 alias Floats = f32;
-
-fn any_of(columns: bool) -> bool {
-    return columns;
-}
 //# else
 alias Bits = vec{COLUMNS}<u32>;
 alias Ints = vec{COLUMNS}<i32>;
 alias Floats = vec{COLUMNS}<f32>;
-
-fn any_of(columns: vec{COLUMNS}<bool>) -> bool {
-    return any(columns);
-}
 //# end
 
 // Sizes of elements; of 64 bits, of the upper words. Two elements of 16 bits stay where they are in their word.
@@ -198,7 +190,7 @@ fn placed_of(a: Acc) -> Placed {
 //# if UNPACKS
     // Of NaN and infinities these have the highest exponent.
     let special = (a.seen & Bits(0x7f800000u)) == Bits(0x7f800000u);
-    p.far = p.far || any_of(special);
+    p.far = p.far || any(special);
 //# end
 //# for w in 0..1 + WIDE
 //# for j in 0..SUMS
@@ -243,7 +235,7 @@ fn raised(own: Placed, top: u32) -> Placed {
         p.d{j}_{W - 1} = p.d{j}_{W} & Ints(BELOW);
         p.d{j}_{W} >>= Bits(DIGIT);
 //# end
-        p.far = p.far || any_of(lost != Ints(0));
+        p.far = p.far || any(lost != Ints(0));
     }
     p.top = top;
     return p;

@@ -49,7 +49,7 @@ fn acc_begin(l: Look) -> Acc {
     let asked = (vec4<u32>(l.plus).x & 0x1ffu) | 1u;
     let digits = digits_of(a, Bits(plane_added(Plane(floats_of(asked).x)).x));
     let told = bitcast<Bits>(digits.s{N - 1}) - Bits(bitcast<u32>(a.m));
-    a.again = any_of(told != Bits(select(asked, asked * asked, {SQUARES} == 1)));
+    a.again = any(told != Bits(select(asked, asked * asked, {SQUARES} == 1)));
 //# end
     return a;
 }
