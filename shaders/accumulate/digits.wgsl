@@ -118,7 +118,7 @@ fn signs_of(l: Look) -> Bits {
 }
 
 // Digits of a window. A second one may lie below it, for what the first does not hold.
-struct Acc {
+struct Window {
 //# if BY_FLOATS
     m: f32,
     unit: f32,
@@ -147,7 +147,7 @@ struct Acc {
 }
 
 // Whether elements go through the window: of float16 not where some may be subnormal numbers.
-fn takes(a: Acc) -> bool {
+fn takes(a: Window) -> bool {
 //# if HALF
     return !a.again;
 //# else
@@ -174,7 +174,7 @@ struct Placed {
 }
 
 // The digits of a window, not carried.
-fn placed_of(a: Acc) -> Placed {
+fn placed_of(a: Window) -> Placed {
     var p: Placed;
     p.top = a.top;
     p.far = a.far;
@@ -261,41 +261,41 @@ fn acc_join(x: Placed, y: Placed) -> Placed {
 }
 
 // A sum while its elements come.
-struct Sum {
-    acc: Acc, // of the last ones
+struct Acc {
+    window: Window, // of the last ones
     placed: Placed, // of those before them
     look: Look,
 }
 
-fn acc_none() -> Sum {
-    var s: Sum;
-    s.acc.count = ROOM;
+fn acc_none() -> Acc {
+    var s: Acc;
+    s.window.count = ROOM;
     s.look = look_none();
     return s;
 }
 
 // A sum whose window holds a block of so many elements, or whose elements have `ended`: then the window is kept.
-fn sum_for(own: Sum, l: Look, count: u32, ended: bool) -> Sum {
+fn sum_for(own: Acc, l: Look, count: u32, ended: bool) -> Acc {
     var s = own;
     s.look = look_none();
     s.look.plus = l.plus;
-    var holds = s.acc.count + count <= ROOM && !ended;
+    var holds = s.window.count + count <= ROOM && !ended;
 //# if SIZES
-    holds = holds && most_of_look(l) <= s.acc.holds_most;
+    holds = holds && most_of_look(l) <= s.window.holds_most;
 //# end
 //# if SIZES * (HALF == 0)
-    holds = holds && least_of_look(l) >= s.acc.holds_least;
+    holds = holds && least_of_look(l) >= s.window.holds_least;
 //# end
 //# if WIDE
-    holds = holds && !s.acc.again;
+    holds = holds && !s.window.again;
 //# end
     for (var seldom = !holds; seldom; seldom = false) {
-        s.placed = acc_join(s.placed, carried(placed_of(s.acc)));
-        s.acc = acc_begin(l);
+        s.placed = acc_join(s.placed, carried(placed_of(s.window)));
+        s.window = acc_begin(l);
     }
-    s.acc.count += count;
+    s.window.count += count;
 //# if SIZES * HALF
-    s.acc.again = least_of_look(l) < s.acc.holds_least;
+    s.window.again = least_of_look(l) < s.window.holds_least;
 //# end
     return s;
 }
@@ -308,7 +308,7 @@ fn near_of(top: u32, o: One, minus: bool, count: u32) -> Total {
 //# end
 //# if BY_FLOATS + (BY_VEC == 0)
 
-fn acc_take(own: Acc, k: Taken, at: u32) -> Acc {
+fn acc_take(own: Window, k: Taken, at: u32) -> Window {
     var a = own;
 //# for j in 0..SUMS
 //# if BY_VEC
@@ -328,7 +328,7 @@ fn acc_take(own: Acc, k: Taken, at: u32) -> Acc {
 //# end
 //# if BY_FLOATS
 
-fn acc_take_more(own: Acc, k: Taken) -> Acc {
+fn acc_take_more(own: Window, k: Taken) -> Window {
 //# if HALF
     return acc_take(own, k, 0u);
 //# else
@@ -349,8 +349,8 @@ fn acc_take_more(own: Acc, k: Taken) -> Acc {
 //# end
 //# if BY_VEC == 0
 
-fn sum_placed(s: Sum) -> Placed {
-    var p = acc_join(s.placed, carried(placed_of(s.acc)));
+fn sum_placed(s: Acc) -> Placed {
+    var p = acc_join(s.placed, carried(placed_of(s.window)));
     p.signs = signs_of(s.look);
     return p;
 }

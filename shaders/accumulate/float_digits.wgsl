@@ -11,8 +11,8 @@
 // compiler might find that x - ((x + M) - M) is 0.
 
 // A window that holds at least the greatest elements of a block.
-fn acc_begin(l: Look) -> Acc {
-    var a: Acc;
+fn acc_begin(l: Look) -> Window {
+    var a: Window;
 //# if SIZES
     let most = most_of_look(l) >> {31 - EXPONENT}u;
     let least = least_of_look(l);
@@ -113,7 +113,7 @@ fn plane_added(x: Plane) -> Plane {
 
 //# if WIDE
 // What the window does not hold of x, scaled up to it. A zero was scaled up for each digit but one.
-fn piece_of(a: Acc, x: Bits) -> Bits {
+fn piece_of(a: Window, x: Bits) -> Bits {
     let rest = digits_of(a, x).rest;
     let zero = (rest & Bits(0x7fffffffu)) <= Bits({22 * (N - 1)}u << 23u);
     return select(rest + Bits(DIGIT << 23u), Bits(0u), zero);
@@ -129,7 +129,7 @@ struct Digits {
 }
 
 // The digits of x, and what is left of it, scaled up for each digit but one. The last digit counts M as well.
-fn digits_of(a: Acc, x: Bits) -> Digits {
+fn digits_of(a: Window, x: Bits) -> Digits {
     let m = bitcast<i32>(a.m);
     let x0 = bitcast<Floats>(x);
 //# for d in 0..N

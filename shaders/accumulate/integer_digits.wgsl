@@ -2,8 +2,8 @@
 // Digits by integers, of elements that additions of float32 do not split: the magnitude of an element, or its square, is shifted
 // to its place above the lowest bit of the window, and cut.
 
-fn acc_begin(l: Look) -> Acc {
-    var a: Acc;
+fn acc_begin(l: Look) -> Window {
+    var a: Window;
     a.top = {W - 1}u;
 //# if FLOATS
     let most = most_of_look(l) >> {31 - EXPONENT}u;
@@ -20,7 +20,7 @@ fn acc_begin(l: Look) -> Acc {
 }
 
 // The place of the lowest bit of a window.
-fn lowest_of(a: Acc) -> u32 {
+fn lowest_of(a: Window) -> u32 {
     return DIGIT * (a.top - {N - 1}u);
 }
 
@@ -35,7 +35,7 @@ struct Digits {
 //# end
 }
 
-fn digits_of(a: Acc, x: Key) -> Digits {
+fn digits_of(a: Window, x: Key) -> Digits {
     let n = magnitude_of(x & KEEP);
 //# if FLOATS
     let up = n.place - lowest_of(a);
@@ -85,7 +85,7 @@ fn digits_of(a: Acc, x: Key) -> Digits {
 }
 //# if BY_VEC
 
-fn acc_take(own: Acc, k: Keys, at: u32) -> Acc {
+fn acc_take(own: Window, k: Keys, at: u32) -> Window {
     var a = own;
 //# for j in 0..SUMS
 //# for c in 0..COLUMNS

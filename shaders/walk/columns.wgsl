@@ -136,7 +136,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
         }
         a{r} = sum_for(a{r}, l{r}, {LOADS}u, ended);
-        let taken{r} = !ended & takes(a{r}.acc);
+        let taken{r} = !ended & takes(a{r}.window);
 //# if LONG
         // A loop: the text of an element is long.
         for (var i = 0u; i < {LOADS}u && taken{r}; i++) {
@@ -144,19 +144,19 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# for i in 1..LOADS
             v = select(v, w{i}_{r}, i == {i}u);
 //# end
-            a{r}.acc = acc_take(a{r}.acc, elements_of(v, false), 0u);
+            a{r}.window = acc_take(a{r}.window, elements_of(v, false), 0u);
         }
 //# else
         if taken{r} {
 //# for i in 0..LOADS
-            a{r}.acc = acc_take(a{r}.acc, elements_of(w{i}_{r}, false), 0u);
+            a{r}.window = acc_take(a{r}.window, elements_of(w{i}_{r}, false), 0u);
 //# end
         }
 //# end
 //# if BY_FLOATS
-        for (var i = select({LOADS}u, 0u, !ended && a{r}.acc.again); i < {LOADS}u; i++) {
+        for (var i = select({LOADS}u, 0u, !ended && a{r}.window.again); i < {LOADS}u; i++) {
             let v = once(unit_at(at0 + i * stride + {r}u, shift), t + i >= fresh);
-            a{r}.acc = acc_take_more(a{r}.acc, elements_of(v, true));
+            a{r}.window = acc_take_more(a{r}.window, elements_of(v, true));
         }
 //# end
 //# end

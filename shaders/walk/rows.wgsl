@@ -44,14 +44,10 @@ fn position(f: Frame, at: u32) -> u32 {
 }
 
 // The units lane + base, {LANES} further, and so on. Past the end the last unit is read again.
-//# if EXACT
-fn block(before: Sum, p: Part, lane: u32, base: u32) -> Sum {
-//# else
-//# if BOTH
+//# if EXACT + BOTH
 fn block(before: Acc, p: Part, lane: u32, base: u32) -> Acc {
 //# else
 fn block(p: Part, lane: u32, base: u32) -> Placed {
-//# end
 //# end
     let last = p.units - 1u;
 //# for i in 0..LOADS
@@ -105,7 +101,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
     l = look(l, e{i});
 //# end
     var sum = sum_for(before, l, {LOADS * PER + MASKED * TURNS * PER / PIECES}u, false);
-    var own = sum.acc;
+    var own = sum.window;
     if takes(own) {
 //# if LONG
         // A loop: the text of an element is long.
@@ -155,7 +151,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
     }
 //# end
 //# end
-    sum.acc = own;
+    sum.window = own;
     return sum;
 //# end
 //# end
