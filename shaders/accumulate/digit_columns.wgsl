@@ -25,7 +25,7 @@ fn column_of(x: Ints, c: u32) -> i32 {
 // Of one whose last window has been kept.
 fn acc_placed(s: Acc, first: u32, step: u32) -> Placed {
     var p = s.placed;
-    p.signs = signs_of(s.look);
+    p.signs = columns_of(s.look.plus);
     return p;
 }
 //# if SHARED

@@ -109,14 +109,6 @@ fn least_of_look(l: Look) -> u32 {
 }
 //# end
 
-fn signs_of(l: Look) -> Bits {
-//# if BY_VEC
-    return columns_of(l.plus);
-//# else
-    return l.plus;
-//# end
-}
-
 // Digits of a window. A second one may lie below it, for what the first does not hold.
 struct Window {
 //# if BY_FLOATS
@@ -351,7 +343,7 @@ fn acc_take_more(own: Window, k: Taken) -> Window {
 
 fn sum_placed(s: Acc) -> Placed {
     var p = acc_join(s.placed, carried(placed_of(s.window)));
-    p.signs = signs_of(s.look);
+    p.signs = s.look.plus;
     return p;
 }
 
