@@ -373,15 +373,4 @@ fn is_far(lid: u32, own: Placed) -> bool {
     return own.far;
 //# end
 }
-//# if PARTIAL_SUM == 0
-
-fn settled(lid: u32, own: Placed, e: Elements) -> Total {
-//# if FLOATS
-    if is_far(lid, own) {
-        return far_of(lid, e);
-    }
-//# end
-    return near_of(own.top, one_of(own), is_minus(own), e.count);
-}
-//# end
 //# end

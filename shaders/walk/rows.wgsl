@@ -326,7 +326,12 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# if PARTIAL_SUM
     leave_sum(lid, select(NOWHERE, item, there), is_far(lid, a), a.top - {W - 1}u, one_of(a), is_minus(a), e);
 //# else
-    let s = settled(lid, a, e);
+    var s = near_of(a.top, one_of(a), is_minus(a), e.count);
+//# if FLOATS
+    if is_far(lid, a) {
+        s = far_of(lid, e);
+    }
+//# end
 //# end
 //# else
     let s = a;
