@@ -78,11 +78,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     // In elements.
     let origin = P.src_delta + matrix * P.len * P.pitch;
     let start = origin / {UNIT * 32 / BITS}u + (begin + lane) * P.row_units + unit;
-//# if SHIFTED
     let shift = origin % {UNIT * 32 / BITS}u * {BITS}u;
-//# else
-    let shift = 0u;
-//# end
     let stride = team * P.row_units;
 //# for r in 0..RUNS
     var a{r} = acc_none();
