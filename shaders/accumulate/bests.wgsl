@@ -31,7 +31,7 @@ fn row_below(t: Places) -> Places {
 }
 
 fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
-    return Bests(min(b.key, k | row_below(Places(t))), b.at);
+    return Bests(min(b.key, plane_canonical(k) | row_below(Places(t))), b.at);
 }
 
 fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
@@ -45,7 +45,8 @@ fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
 }
 //# if BOTH == 0
 
-fn bests_taken(b: Bests, key: Plane, t: u32) -> Bests {
+fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
+    let key = plane_canonical(k);
     if LAST != 0u {
         let stays = plane_less(b.key, key);
         return Bests(select(key, b.key, stays), select(Places(t), b.at, stays));

@@ -58,12 +58,7 @@ fn acc_take(own: Acc, v: vec4<u32>, t: u32) -> Acc {
     let k = keys_of(v);
     var a = own;
 //# for j in 0..PLANES
-//# if INDEX
-    let k{j} = plane_canonical(k.p{j});
-//# else
-    let k{j} = k.p{j};
-//# end
-    a.p{j}_0 = bests_taken(own.p{j}_0, k{j}, t);
+    a.p{j}_0 = bests_taken(own.p{j}_0, k.p{j}, t);
 //# end
     return a;
 }
