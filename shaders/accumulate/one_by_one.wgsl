@@ -13,22 +13,19 @@ fn element_at(e: Elements, i: u32) -> Raw {
 // What an element adds: NaN and infinities add nothing.
 fn added(r: Raw) -> Magnitude {
 //# if FLOATS
-    return magnitude_of(select(r, Raw(0u), size_of(r) >= INFINITE));
+    return magnitude_of(select(r, Raw(0u), size_of(r) >= {INFINITE}u));
 //# else
     return magnitude_of(r);
 //# end
 }
 //# if FLOATS
 
-// Infinity, in the word that has the sign.
-const INFINITE: u32 = {INFINITE}u;
-
 // The flag of an element; none for a skipped NaN.
 fn flag_of(r: Raw) -> u32 {
     let w = vec2<u32>(r);
     let zero = vec2<u32>(top_of(0x80000000u));
-    let special = size_of(r) >= INFINITE;
-    let nan = special && any((w & ~zero) != vec2<u32>(top_of(INFINITE)));
+    let special = size_of(r) >= {INFINITE}u;
+    let nan = special && any((w & ~zero) != vec2<u32>(top_of({INFINITE}u)));
     let infinity = select(PLUS_INFINITY, MINUS_INFINITY, w.y >= 0x80000000u && {MAGNITUDES} == 0);
     let finite = select(OTHER, MINUS_ZERO, all(w == zero));
     return select(select(finite, OTHER | infinity, special), NAN * {1 - SKIPS}u, nan);
