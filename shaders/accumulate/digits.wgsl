@@ -75,15 +75,14 @@ fn look(own: Look, v: Unit) -> Look {
 //# for c in 0..LOOKED * SIZES
 //# if BITS == 16
     let size{c} = vec2<u32>(w[{c}]) & vec2<u32>(0x7fffu, 0x7fff0000u);
-    let counts{c} = size{c};
 //# else
     let size{c} = w[{c}] & 0x7fffffffu;
+//# end
 //# if BITS == 64
     // A size whose upper word is 0 may still be one.
     let counts{c} = size{c} | min(v[{2 * c}], 1u);
 //# else
     let counts{c} = size{c};
-//# end
 //# end
     l.most = max(l.most, size{c});
     l.least = min(l.least, counts{c} - Sizes(1u));
