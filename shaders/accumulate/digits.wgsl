@@ -359,11 +359,6 @@ fn is_minus(p: Placed) -> bool {
     return ((p.signs | (p.signs << {16 * (BITS == 16)}u)) & 0x80000000u) == 0u;
 }
 
-// What an element adds to `signs`.
-fn sign_of(k: Key) -> Bits {
-    return vec2<u32>(~k & KEEP).y;
-}
-
 // Whether a sum is far: of a team, whether any of the workgroup is.
 fn is_far(lid: u32, own: Placed) -> bool {
 //# if TEAMS

@@ -377,7 +377,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     a{r}.count = {LEN}u;
     var signs{r} = 0u;
 //# for e in 0..LEN
-    signs{r} |= sign_of(key_{(r * LEN + e) % PER}(u{(r * LEN + e) / PER}));
+    signs{r} |= vec2<u32>(~key_{(r * LEN + e) % PER}(u{(r * LEN + e) / PER}) & KEEP).y;
 //# end
 //# end
     if takes(a0) {
