@@ -160,8 +160,6 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 
 // What lies before and behind a row's whole units, in pieces: {PIECES} of the unit before them, then as many of the unit
 // behind. A piece is a word, or an element of two words. So that many invocations share them, each takes few.
-const PIECE: u32 = {PER / PIECES}u; // elements
-
 fn piece_at(p: Part, number: u32) -> vec2<u32> {
     let unit = select(p.first - 1u, p.first + p.units, number >= {PIECES}u);
     let last = arrayLength(&words) - 1u;
@@ -179,7 +177,7 @@ fn edge_of(p: Part, number: u32, piece: vec2<u32>) -> Placed {
     // The places of the unit that belong to the row, and the first one of the piece.
     let low = select(PER - p.lead, 0u, behind);
     let high = select(PER, p.len - p.lead - p.units * PER, behind);
-    let place = number % {PIECES}u * PIECE;
+    let place = number % {PIECES}u * {PER / PIECES}u;
     let there = number < {2 * PIECES}u;
 //# if EXACT == 0
 //# for e in 0..PER / PIECES
