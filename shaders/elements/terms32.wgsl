@@ -33,19 +33,10 @@ fn plane_combined(a: Plane, b: Plane) -> Plane {
     return a + b;
 }
 
-// The results, each at the top of a word.
+// The results, each at the top of a word; of a mean divided by the number of elements, truncated toward zero.
 fn element4(k: vec4<u32>) -> vec4<u32> {
     let tops = k << vec4<u32>({32 - BITS}u);
 //# if MEAN
-    return quotients(tops) << vec4<u32>({32 - BITS}u);
-//# else
-    return tops;
-//# end
-}
-//# if MEAN
-
-// Divided by the number of elements, truncated toward zero.
-fn quotients(tops: vec4<u32>) -> vec4<u32> {
 //# if SIGNED
     let x = bitcast<vec4<i32>>(tops) >> vec4<u32>({32 - BITS}u);
     let size = bitcast<vec4<u32>>(abs(x));
@@ -55,6 +46,8 @@ fn quotients(tops: vec4<u32>) -> vec4<u32> {
     let negative = vec4<bool>(false);
 //# end
     let q = select(size / vec4<u32>(max(P.fill_lo, 1u)), vec4<u32>(0u), P.fill_hi != 0u);
-    return select(q, ~q + vec4<u32>(1u), negative);
-}
+    return select(q, ~q + vec4<u32>(1u), negative) << vec4<u32>({32 - BITS}u);
+//# else
+    return tops;
 //# end
+}
