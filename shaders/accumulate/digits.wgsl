@@ -3,10 +3,10 @@
 // window may begin between two places: then its digits have {G}, else as many as they are.
 //
 //   look(l, v)               what tells how far apart the elements of some units are; look_none() is that of none
-//   sum_for(s, l, count, ended) a sum whose window holds a block: it begins one only where the last does not
-//   acc_take(acc, x, at)     and an element of a unit: elements_of(v, false)
-//   acc_take_more(acc, x)    the same `again`: what the window does not hold of an element; of float16 instead of acc_take
-//   sum_placed(s)            all digits at their places, carried
+//   sum_for(acc, l, count, ended) a sum whose window holds a block: it begins one only where the last does not
+//   acc_take(window, x, at)  and an element of a unit: elements_of(v, false)
+//   acc_take_more(window, x) the same `again`: what the window does not hold of an element; of float16 instead of acc_take
+//   sum_placed(acc)          all digits at their places, carried
 //   acc_join(a, b)           two sums of a segment, in any order, carried: each digit below 2^22, the highest signed
 //
 // Digits do not hold NaN, infinities, the largest numbers, and elements that are too far apart. A sum with such elements is
