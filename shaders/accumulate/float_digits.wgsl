@@ -58,10 +58,8 @@ fn acc_begin(l: Look) -> Window {
 // as 0.
 fn elements_of(v: Unit, exactly: bool) -> Keys {
     let k = keys_of(vec4<u32>(v));
-//# if UNPACKS
-//# for i in 0..4
+//# for i in 0..4 * UNPACKS
     let x{i} = floats_of(vec4<u32>(v)[{i}]);
-//# end
 //# end
     return Keys(
 //# for j in 0..PLANES

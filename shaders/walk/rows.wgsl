@@ -254,10 +254,8 @@ fn found(p: Part, s: Pair, high: bool) -> Pair {
 
 fn reduced(item: u32, lane: u32) -> Placed {
     let p = part_of(item);
-//# if MASKED & (EXACT == 0)
-//# for i in 0..TURNS
+//# for i in 0..TURNS * MASKED * (EXACT == 0)
     let e{i} = piece_at(p, lane + {i * LANES}u);
-//# end
 //# end
 //# if EXACT + BOTH
     var own = acc_none();
@@ -289,10 +287,8 @@ fn reduced(item: u32, lane: u32) -> Placed {
     var a = block(p, lane, 0u);
 //# end
 //# end
-//# if MASKED
-//# for i in 0..TURNS
+//# for i in 0..TURNS * MASKED
     a = acc_join(a, edge_of(p, lane + {i * LANES}u, e{i}));
-//# end
 //# end
     return a;
 //# end
