@@ -7,21 +7,17 @@
 //   acc_across(lid, acc)          the join of the slices of a workgroup, for those of the first one
 //   acc_emit(slot, column, acc)   writes the results of the unit that begins with `column` of its wide row
 
-// Of both extremes each plane has two.
+// One for each plane. Of both extremes those of the greatest follow.
 struct Acc {
-//# for j in 0..PLANES
-//# for s in 0..1 + BOTH
-    p{j}_{s}: Bests,
-//# end
+//# for n in 0..PLANES * (1 + BOTH)
+    b{n}: Bests,
 //# end
 }
 
 fn acc_none() -> Acc {
     return Acc(
-//# for j in 0..PLANES
-//# for s in 0..1 + BOTH
+//# for n in 0..PLANES * (1 + BOTH)
         bests_none(),
-//# end
 //# end
     );
 }
@@ -34,31 +30,31 @@ fn acc_take(
 //# end
     t: u32,
 ) -> Acc {
-    return Acc(
+    var a = own;
 //# for j in 0..PLANES
-        bests_taken(
-            own.p{j}_0,
+    a.b{j} = bests_taken(
+        own.b{j},
 //# for i in 0..LOADS
-            k{i}.p{j},
+        k{i}.p{j},
 //# end
-            t,
-        ),
-        bests_taken(
-            own.p{j}_1,
-//# for i in 0..LOADS
-            plane_turned(k{i}.p{j}),
-//# end
-            t,
-        ),
-//# end
+        t,
     );
+    a.b{PLANES + j} = bests_taken(
+        own.b{PLANES + j},
+//# for i in 0..LOADS
+        plane_turned(k{i}.p{j}),
+//# end
+        t,
+    );
+//# end
+    return a;
 }
 //# else
 fn acc_take(own: Acc, v: vec4<u32>, t: u32) -> Acc {
     let k = keys_of(v);
     var a = own;
 //# for j in 0..PLANES
-    a.p{j}_0 = bests_taken(own.p{j}_0, k.p{j}, t);
+    a.b{j} = bests_taken(own.b{j}, k.p{j}, t);
 //# end
     return a;
 }
@@ -66,10 +62,8 @@ fn acc_take(own: Acc, v: vec4<u32>, t: u32) -> Acc {
 
 fn acc_placed(own: Acc, first: u32, step: u32) -> Acc {
     var a = own;
-//# for j in 0..PLANES
-//# for s in 0..1 + BOTH
-    a.p{j}_{s} = bests_placed(own.p{j}_{s}, first, step);
-//# end
+//# for n in 0..PLANES * (1 + BOTH)
+    a.b{n} = bests_placed(own.b{n}, first, step);
 //# end
     return a;
 }
@@ -79,10 +73,8 @@ var<workgroup> wg_bests: array<Bests, WG>;
 
 fn acc_across(lid: u32, own: Acc) -> Acc {
     var a = own;
-//# for j in 0..PLANES
-//# for s in 0..1 + BOTH
-    a.p{j}_{s} = bests_across(own.p{j}_{s}, lid);
-//# end
+//# for n in 0..PLANES * (1 + BOTH)
+    a.b{n} = bests_across(own.b{n}, lid);
 //# end
     return a;
 }
@@ -138,10 +130,10 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
     var left = P.inner - (column - row * P.inner);
 //# for i in 0..UNIT * 32 / BITS
 //# if BOTH
-    leave(slot + {i}u, best_at(a.p{i % PLANES}_0, {i / PLANES}u, row), false);
-    leave(slot + {i}u, best_at(a.p{i % PLANES}_1, {i / PLANES}u, row), true);
+    leave(slot + {i}u, best_at(a.b{i % PLANES}, {i / PLANES}u, row), false);
+    leave(slot + {i}u, best_at(a.b{PLANES + i % PLANES}, {i / PLANES}u, row), true);
 //# else
-    emit(slot + {i}u, best_at(a.p{i % PLANES}_0, {i / PLANES}u, row));
+    emit(slot + {i}u, best_at(a.b{i % PLANES}, {i / PLANES}u, row));
 //# end
     left -= 1u;
     row += select(0u, 1u, left == 0u);
@@ -150,7 +142,7 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
 //# else
 //# if INDEX
 //# for i in 0..UNIT * 32 / BITS
-    let row{i} = plane_place(a.p{i % PLANES}_0.at, {i / PLANES}u);
+    let row{i} = plane_place(a.b{i % PLANES}.at, {i / PLANES}u);
 //# end
 //# if DST_VECS
     let at = P.dst_delta + slot;
@@ -171,7 +163,7 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
 //# else
     write_unit(slot, words_of(Keys(
 //# for j in 0..PLANES
-        a.p{j}_0,
+        a.b{j},
 //# end
     )));
 //# end
