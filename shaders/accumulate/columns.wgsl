@@ -128,7 +128,7 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
     // Joined rows lie side by side.
     var row = column / P.inner;
     var left = P.inner - (column - row * P.inner);
-//# for i in 0..UNIT * 32 / BITS
+//# for i in 0..PER
 //# if BOTH
     leave(slot + {i}u, best_at(a.b{i % PLANES}, {i / PLANES}u, row), false);
     leave(slot + {i}u, best_at(a.b{PLANES + i % PLANES}, {i / PLANES}u, row), true);
@@ -141,22 +141,22 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
 //# end
 //# else
 //# if INDEX
-//# for i in 0..UNIT * 32 / BITS
+//# for i in 0..PER
     let row{i} = plane_place(a.b{i % PLANES}.at, {i / PLANES}u);
 //# end
 //# if DST_VECS
     let at = P.dst_delta + slot;
 //# if OUT == 1
-//# for i in 0..UNIT * 16 / BITS
+//# for i in 0..PER / 2
     dst[at / 2u + {i}u] = vec4<u32>(row{2 * i}, 0u, row{2 * i + 1}, 0u);
 //# end
 //# else
-//# for i in 0..UNIT * 8 / BITS
+//# for i in 0..PER / 4
     dst[at / 4u + {i}u] = vec4<u32>(row{4 * i}, row{4 * i + 1}, row{4 * i + 2}, row{4 * i + 3});
 //# end
 //# end
 //# else
-//# for i in 0..UNIT * 32 / BITS
+//# for i in 0..PER
     write_bits(slot + {i}u, vec2<u32>(row{i}, 0u));
 //# end
 //# end

@@ -99,7 +99,7 @@ fn acc_emit(slot: u32, elements: Elements, p: Placed) {
 //# if PARTIAL_SUM == 0
     var r: vec4<u32>;
 //# end
-    for (var e = 0u; e < {UNIT * 32 / BITS}u; e++) {
+    for (var e = 0u; e < {PER}u; e++) {
         let c = e / {SUMS}u;
         let plane = e % {SUMS}u;
         let column = Elements(elements.first + e, elements.step, elements.count);

@@ -1,4 +1,4 @@
-// Columns: an invocation takes a run of {RUNS} units of neighbouring columns, {UNIT} words each, in some rows of a matrix, and
+// Columns: an invocation takes a run of {RUNS} units of {PER} neighbouring columns, {UNIT} words each, in some rows of a matrix, and
 // reads {LOADS} rows at once. P.joined rows are joined to a wide row of P.width units. SHARED: a workgroup takes P.abreast units
 // of a wide row in P.team slices, and merges these; they take every P.team-th row, so that it reads whole stretches. A run
 // is then one unit. SHIFTED: a matrix may begin within a word.
@@ -77,8 +77,8 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 
     // In elements.
     let origin = P.src_delta + matrix * P.len * P.pitch;
-    let start = origin / {UNIT * 32 / BITS}u + (begin + lane) * P.row_units + unit;
-    let shift = origin % {UNIT * 32 / BITS}u * {BITS}u;
+    let start = origin / {PER}u + (begin + lane) * P.row_units + unit;
+    let shift = origin % {PER}u * {BITS}u;
     let stride = team * P.row_units;
 //# for r in 0..RUNS
     var a{r} = acc_none();
@@ -167,15 +167,15 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         return;
     }
 //# end
-    let slot = part * P.width * {UNIT * 32 / BITS}u;
-    let column = unit * {UNIT * 32 / BITS}u;
-    let row_length = P.row_units * {UNIT * 32 / BITS}u;
+    let slot = part * P.width * {PER}u;
+    let column = unit * {PER}u;
+    let row_length = P.row_units * {PER}u;
 //# for r in 0..RUNS
 //# if RUNS > 1
     if unit + {r}u >= own
 //# end
     {
-        let c = column + {r * UNIT * 32 / BITS}u;
+        let c = column + {r * PER}u;
 //# if EXACT
         acc_emit(slot + c, Elements(origin + first * row_length + c, row_length, end - first), p{r});
 //# else

@@ -337,6 +337,8 @@ impl ColumnsText {
             ("LEVELS", self.loads.next_power_of_two().ilog2()),
             ("RUNS", self.runs),
             ("UNIT", self.words),
+            // Elements of a unit.
+            ("PER", 32 * self.words / kernel.acc.bits()),
             ("SHARED", self.shared.into()),
             ("SHIFTED", self.shifted.into()),
             ("LONG", sum.is_some_and(|sum| sum.is_long()).into()),
