@@ -91,11 +91,9 @@ fn bests_taken(
 //# end
 //# end
 //# end
-    if LAST != 0u {
-        number = min(Places({WIDTH - 1}u) - number, Places({LOADS - 1}u));
-    }
     var wins = plane_less(end, own.key);
     if LAST != 0u {
+        number = min(Places({WIDTH - 1}u) - number, Places({LOADS - 1}u));
         wins = !plane_less(end, least);
     }
     return Bests(key, select(own.at, Places(at) + number, wins));
