@@ -77,7 +77,7 @@ fn own_of(lid: u32, e: Elements) -> Elements {
     return own;
 }
 
-// The lowest digit that an element has, and the highest one.
+// The lowest digit that an element has, and how many windows there are up to the highest one.
 fn extent_of(lid: u32, e: Elements) -> vec2<u32> {
 //# if FLOATS + JOINS
     var above = {22 * SUM_DIGITS}u;
@@ -94,14 +94,10 @@ fn extent_of(lid: u32, e: Elements) -> vec2<u32> {
 //# end
     // Another digit lies above a window.
     let first = min(min(above, highest) / DIGIT, {SUM_DIGITS - NEAR}u);
-    return vec2<u32>(first, highest / DIGIT);
+    return vec2<u32>(first, (highest / DIGIT - first) / {W}u + 1u);
 //# else
-    return vec2<u32>(0u, {W - 1}u);
+    return vec2<u32>(0u, 1u);
 //# end
-}
-
-fn windows_of(extent: vec2<u32>) -> u32 {
-    return (extent.y - extent.x) / {W}u + 1u;
 }
 
 // {W} digits of all elements, from digit `first` on; for the first of a team.
@@ -228,7 +224,7 @@ fn far_of(lid: u32, e: Elements) -> Total {
     running = Kept();
     kept = running;
     let extent = extent_of(lid, e);
-    keep_digits(lid, true, windows_of(extent), extent.x, One(), e);
+    keep_digits(lid, true, extent.y, extent.x, One(), e);
 //# if COUNTS
     carry_count();
     let count = vec2<u32>(count0 | (count1 << DIGIT), (count1 >> 10u) | (count2 << 12u));

@@ -92,7 +92,7 @@ fn leave_sum(lid: u32, at: u32, far: bool, lowest: u32, own: One, minus: bool, e
     if far {
         let extent = extent_of(lid, e);
         first = extent.x;
-        windows = windows_of(extent);
+        windows = extent.y;
         o = One();
     }
 //# end
