@@ -1,4 +1,4 @@
-// The tie rule, in one place: the lower key wins, then the lower index; the higher with LAST.
+// The tie rule: the lower key wins, then the lower index; the higher with LAST. Accumulators that keep order have it shorter.
 override LAST: u32;
 
 // A candidate: a canonical key and its place in the segment, low and high word.
