@@ -86,64 +86,44 @@ fn floats(n: u64, nans: u64) -> Vec<u8> {
     (0..n).flat_map(|i| value(i).to_le_bytes()).collect()
 }
 
-/// Some ways to reduce an axis, with their command lines.
+/// Some ways to reduce an axis of a.npy, with their command lines.
 fn reductions(shape: &[u64], axis: usize) -> Result<Vec<(String, Problem)>, ProblemError> {
-    let (f32, a) = (DType::F32, axis as i64);
-    let index = |p: Problem| p.with_values(true);
-    Ok(vec![
-        (
-            format!("argmin IN --axis {axis}"),
-            index(Problem::arg_min(f32, shape, a)?),
-        ),
-        (
-            format!(
-                "argmax IN --axis {axis} --select-last-index --index-type int32 --keepdims false"
-            ),
-            index(Problem::arg_max(f32, shape, a)?)
-                .select_last_index(true)
-                .index_type(IndexType::I32)
-                .keepdims(false),
-        ),
-        (
-            format!("argmax IN --axis {axis} --nan ignore"),
-            index(Problem::arg_max(f32, shape, a)?).nan(NanPolicy::Ignore),
-        ),
-        (
-            format!("argmax-abs IN --axis {axis}"),
-            index(Problem::arg_max_abs(f32, shape, a)?),
-        ),
-        (
-            format!("topk IN --axis {axis} --k 3"),
-            Problem::top_k(f32, shape, a, 3)?,
-        ),
-        (
-            format!("topk IN --axis {axis} --k 9 --smallest --nan ignore --index-type uint32"),
-            Problem::top_k(f32, shape, a, 9)?
-                .largest(false)
-                .nan(NanPolicy::Ignore)
-                .index_type(IndexType::U32),
-        ),
-        (
-            format!("reduce-min IN --axes {axis}"),
-            Problem::reduce_min(f32, shape, &[a])?,
-        ),
-        (
-            format!("reduce-max IN --axes {axis} --keepdims false"),
-            Problem::reduce_max(f32, shape, &[a])?.keepdims(false),
-        ),
-        (
-            format!("reduce-max-abs IN --axes {axis} --nan ignore"),
-            Problem::reduce_max_abs(f32, shape, &[a])?.nan(NanPolicy::Ignore),
-        ),
-        (
-            format!("reduce-l1 IN --axes {axis} --keepdims false"),
-            Problem::reduce_l1(f32, shape, &[a])?.keepdims(false),
-        ),
-        (
-            format!("reduce-mean IN --axes {axis} --nan ignore"),
-            Problem::reduce_mean(f32, shape, &[a])?.nan(NanPolicy::Ignore),
-        ),
-    ])
+    let (f32, a, ignore) = (DType::F32, axis as i64, NanPolicy::Ignore);
+    let lines = "
+        argmin a.npy --axis AXIS
+        argmax a.npy --axis AXIS --select-last-index --index-type int32 --keepdims false
+        argmax a.npy --axis AXIS --nan ignore
+        argmax-abs a.npy --axis AXIS
+        topk a.npy --axis AXIS --k 3
+        topk a.npy --axis AXIS --k 9 --smallest --nan ignore --index-type uint32
+        reduce-min a.npy --axes AXIS
+        reduce-max a.npy --axes AXIS --keepdims false
+        reduce-max-abs a.npy --axes AXIS --nan ignore
+        reduce-l1 a.npy --axes AXIS --keepdims false
+        reduce-mean a.npy --axes AXIS --nan ignore
+    ";
+    let last = Problem::arg_max(f32, shape, a)?.select_last_index(true);
+    let smallest = Problem::top_k(f32, shape, a, 9)?.largest(false);
+    let problems = [
+        Problem::arg_min(f32, shape, a)?.with_values(true),
+        last.index_type(IndexType::I32)
+            .keepdims(false)
+            .with_values(true),
+        Problem::arg_max(f32, shape, a)?
+            .nan(ignore)
+            .with_values(true),
+        Problem::arg_max_abs(f32, shape, a)?.with_values(true),
+        Problem::top_k(f32, shape, a, 3)?,
+        smallest.nan(ignore).index_type(IndexType::U32),
+        Problem::reduce_min(f32, shape, &[a])?,
+        Problem::reduce_max(f32, shape, &[a])?.keepdims(false),
+        Problem::reduce_max_abs(f32, shape, &[a])?.nan(ignore),
+        Problem::reduce_l1(f32, shape, &[a])?.keepdims(false),
+        Problem::reduce_mean(f32, shape, &[a])?.nan(ignore),
+    ];
+    let lines = lines.trim().lines();
+    let lines = lines.map(|line| line.trim().replace("AXIS", &axis.to_string()));
+    Ok(lines.zip(problems).collect())
 }
 
 #[test]
@@ -156,25 +136,17 @@ fn any_number_of_ranks_gives_what_the_definition_gives() {
         let data = floats(n, if number % 2 == 0 { 61 } else { 100_000 });
         folder.npy("a.npy", "<f4", false, &shape, &data);
         for axis in 0..3 {
-            for (way, (line, problem)) in reductions(&shape, axis).unwrap().into_iter().enumerate()
-            {
+            let reductions = reductions(&shape, axis).unwrap();
+            assert_eq!(reductions.len(), 11);
+            for (way, (line, problem)) in reductions.into_iter().enumerate() {
                 let expected = reference::evaluate(&problem, &[&data]).unwrap();
                 // Now and then on the adapters: opening one takes longer than the rest.
-                let device = if (way + axis + number) % 5 == 0 {
-                    "auto"
-                } else {
-                    "cpu"
-                };
-                let values = if expected.len() > 1 {
-                    " --values v.npy"
-                } else {
-                    ""
-                };
-                let line = line.replace("IN", "a.npy");
-                folder.done(
-                    ranks,
-                    &format!("{line} --device {device} --quiet -o out.npy{values}"),
-                );
+                let auto = (way + axis + number) % 5 == 0;
+                let device = if auto { "auto" } else { "cpu" };
+                let more = expected.len() > 1;
+                let values = if more { " --values v.npy" } else { "" };
+                let whole = format!("{line} --device {device} --quiet -o out.npy{values}");
+                folder.done(ranks, &whole);
                 let (header, out) = folder.read("out.npy");
                 // Of topk the result is the second output, the indices.
                 let result = usize::from(problem.k().is_some());
@@ -184,7 +156,7 @@ fn any_number_of_ranks_gives_what_the_definition_gives() {
                 let comma = if dims.len() == 1 { "," } else { "" };
                 let dims = format!("({}{comma})", dims.join(", "));
                 assert!(header.contains(&dims), "{line}: {header}");
-                if expected.len() > 1 {
+                if more {
                     let values = folder.read("v.npy").1;
                     assert_eq!(values, expected[1 - result], "{ranks} ranks, {line}");
                 }
