@@ -201,11 +201,8 @@ fn inputs_are_matched_and_fortran_order_is_kept_apart() {
         let expected = reference::evaluate(&problem.unwrap(), &[&a, &b]).unwrap();
         for ranks in [1, 2, 3, 7] {
             folder.done(ranks, &format!("{line} --device cpu -o out.npy"));
-            assert_eq!(
-                folder.read("out.npy").1,
-                expected[0],
-                "{ranks} ranks, {line}"
-            );
+            let out = folder.read("out.npy").1;
+            assert_eq!(out, expected[0], "{ranks} ranks, {line}");
         }
     }
     // The same memory in Fortran order: the transpose of [7, 5, 6].
@@ -222,10 +219,8 @@ fn inputs_are_matched_and_fortran_order_is_kept_apart() {
     for axis in 0..3 {
         let problem = Problem::arg_min(DType::F32, &[6, 5, 7], axis).unwrap();
         let expected = reference::evaluate(&problem, &[&c_order]).unwrap();
-        folder.done(
-            3,
-            &format!("argmin f.npy --axis {axis} --device cpu -o out.npy"),
-        );
+        let line = format!("argmin f.npy --axis {axis} --device cpu -o out.npy");
+        folder.done(3, &line);
         let (header, out) = folder.read("out.npy");
         assert!(header.contains("False"), "{header}");
         assert_eq!(out, expected[0], "axis {axis}");
@@ -236,21 +231,14 @@ fn inputs_are_matched_and_fortran_order_is_kept_apart() {
 #[test]
 fn ranks_without_elements_do_no_harm() {
     let folder = Folder::new();
-    folder.npy(
-        "two.npy",
-        "<f4",
-        false,
-        &[2],
-        &[3.0f32, 1.0].map(f32::to_le_bytes).concat(),
-    );
+    let two = [3.0f32, 1.0].map(f32::to_le_bytes).concat();
+    folder.npy("two.npy", "<f4", false, &[2], &two);
     folder.npy("none.npy", "<f4", false, &[3, 0], &[]);
     folder.done(5, "argmin two.npy --device cpu -o out.npy");
     assert_eq!(folder.read("out.npy").1, 1i64.to_le_bytes());
     folder.done(2, "reduce-max none.npy --axes 1 --device cpu -o out.npy");
-    assert_eq!(
-        folder.read("out.npy").1,
-        [f32::NEG_INFINITY; 3].map(f32::to_le_bytes).concat()
-    );
+    let infinities = [f32::NEG_INFINITY; 3].map(f32::to_le_bytes);
+    assert_eq!(folder.read("out.npy").1, infinities.concat());
     folder.done(2, "reduce-max none.npy --axes 0 --device cpu -o out.npy");
     assert_eq!(folder.read("out.npy").1, []);
 }
@@ -451,10 +439,8 @@ fn a_killed_rank_ends_the_job_and_leaves_nothing() {
         let (wait, victim) = ((chance >> 20) % 1500, (chance >> 40) as usize % 3);
         println!("killing rank {victim} after {wait} ms");
         let axis = turn % 2;
-        let mut command = folder.command(
-            3,
-            &format!("reduce-max a.npy --axes {axis} --device cpu -o out.npy"),
-        );
+        let line = format!("reduce-max a.npy --axes {axis} --device cpu -o out.npy");
+        let mut command = folder.command(3, &line);
         let mut job = command.stderr(Stdio::null()).spawn().unwrap();
         let begin = Instant::now();
         let mut ranks = children(job.id());
@@ -470,10 +456,8 @@ fn a_killed_rank_ends_the_job_and_leaves_nothing() {
         assert!(killed.unwrap().success(), "the rank had ended");
         let begin = Instant::now();
         assert!(!job.wait().unwrap().success());
-        while ranks
-            .iter()
-            .any(|id| Path::new(&format!("/proc/{id}")).exists())
-        {
+        let lives = |id: &u32| Path::new(&format!("/proc/{id}")).exists();
+        while ranks.iter().any(lives) {
             assert!(begin.elapsed() < Duration::from_secs(30), "ranks are left");
             thread::sleep(Duration::from_millis(50));
         }
