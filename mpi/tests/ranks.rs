@@ -35,6 +35,14 @@ impl Folder {
         file.write_all(data).unwrap();
     }
 
+    /// A file of zeros that take no room, open for changes.
+    fn sparse(&self, name: &str, descr: &str, shape: &[u64], bytes: u64) -> File {
+        self.npy(name, descr, false, shape, &[]);
+        let file = File::options().write(true).open(self.path(name)).unwrap();
+        file.set_len(128 + bytes).unwrap();
+        file
+    }
+
     /// The program under `mpirun`; spaces separate its arguments.
     fn command(&self, ranks: usize, line: &str) -> Command {
         let mut command = Command::new("mpirun");
@@ -268,12 +276,7 @@ fn large_outputs_are_written_by_all_ranks() {
 fn indices_beyond_32_bits_are_right() {
     let folder = Folder::new();
     let n = (1u64 << 32) + 1000;
-    folder.npy("a.npy", "|u1", false, &[n], &[]);
-    let mut file = File::options()
-        .write(true)
-        .open(folder.path("a.npy"))
-        .unwrap();
-    file.set_len(128 + n).unwrap();
+    let mut file = folder.sparse("a.npy", "|u1", &[n], n);
     for place in [n / 2 + 7, n - 3] {
         file.seek(SeekFrom::Start(128 + place)).unwrap();
         file.write_all(&[9]).unwrap();
@@ -427,12 +430,7 @@ fn children(parent: u32) -> Vec<u32> {
 fn a_killed_rank_ends_the_job_and_leaves_nothing() {
     let folder = Folder::new();
     let n = 400_000_000u64;
-    folder.npy("a.npy", "<f4", false, &[n / 4, 4], &[]);
-    let file = File::options()
-        .write(true)
-        .open(folder.path("a.npy"))
-        .unwrap();
-    file.set_len(128 + 4 * n).unwrap();
+    folder.sparse("a.npy", "<f4", &[n / 4, 4], 4 * n);
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
     for turn in 0..5u64 {
         let chance = (now ^ turn).wrapping_mul(0x9e37_79b9_7f4a_7c15);
