@@ -10,28 +10,15 @@ use std::ptr::{null, null_mut};
 type Object = *mut *const *const c_void;
 type Guid = [u8; 16];
 
-const COMPILER: Guid = guid(
-    0x73e22d93,
-    [0xe6ce, 0x47f3],
-    *b"\xb5\xbf\xf0\x66\x4f\x39\xc1\xb0",
-);
-const ICOMPILER3: Guid = guid(
-    0x228b4687,
-    [0x5a6a, 0x4730],
-    *b"\x90\x0c\x97\x02\xb2\x20\x3f\x54",
-);
-const IRESULT: Guid = guid(
-    0x58346cda,
-    [0xdde7, 0x4497],
-    *b"\x94\x61\x6f\x87\xaf\x5e\x06\x59",
-);
+const COMPILER: Guid = guid(0x73e22d93_e6ce_47f3_b5bf_f0664f39c1b0);
+const ICOMPILER3: Guid = guid(0x228b4687_5a6a_4730_900c_9702b2203f54);
+const IRESULT: Guid = guid(0x58346cda_dde7_4497_9461_6f87af5e0659);
 
-const fn guid(a: u32, [b, c]: [u16; 2], rest: [u8; 8]) -> Guid {
-    let (a, b, c) = (a.to_le_bytes(), b.to_le_bytes(), c.to_le_bytes());
-    let [d, e, f, g, h, i, j, k] = rest;
-    [
-        a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], d, e, f, g, h, i, j, k,
-    ]
+/// The bytes of a GUID as it is written, whose first three numbers are stored little-endian.
+const fn guid(written: u128) -> Guid {
+    let [a, b, c, d, e, f, g, h, ..] = written.to_be_bytes();
+    let [.., i, j, k, l, m, n, o, p] = written.to_be_bytes();
+    [d, c, b, a, f, e, h, g, i, j, k, l, m, n, o, p]
 }
 
 /// The source text to compile: `DxcBuffer`.
