@@ -336,24 +336,14 @@ fn spoiled(text: &str) -> Result<String> {
 
 /// Compiles HLSL to SPIR-V whose bindings are the registers' places in the list, and checks them.
 fn spirv(dxc: &Dxc, hlsl: &Hlsl) -> Result<Vec<u32>> {
-    let mut more: Vec<String> = ["-spirv", "-fspv-target-env=vulkan1.1"]
-        .map(str::to_owned)
-        .into();
-    for (register, place) in hlsl.registers.iter().zip(0..) {
+    let mut more = String::from("-spirv -fspv-target-env=vulkan1.1");
+    for (place, register) in hlsl.registers.iter().enumerate() {
         // The register, its space, binding and set. DXC needs these for every bound register.
         let name = format!("{}{}", register.class, register.number);
-        more.extend([
-            "-fvk-bind-register".into(),
-            name,
-            "0".into(),
-            place.to_string(),
-            "0".into(),
-        ]);
+        more += &format!(" -fvk-bind-register {name} 0 {place} 0");
     }
     let special = hlsl.registers.iter().filter(|r| r.class == 'b').count();
-    let special = [format!("b{special}"), "0".into(), "0".into(), "1".into()];
-    more.push("-fvk-bind-register".into());
-    more.extend(special);
+    more += &format!(" -fvk-bind-register b{special} 0 0 1");
     let bytes = dxc.compile(&hlsl.text, &hlsl.entry, &more)?;
     let words = bytes
         .chunks_exact(4)

@@ -117,21 +117,11 @@ impl Dxc {
     }
 
     /// Compiles HLSL to DXIL with wgpu's own arguments and `more`, where `-spirv` asks for SPIR-V.
-    pub fn compile(&self, text: &str, entry: &str, more: &[String]) -> Result<Vec<u8>, String> {
-        let fixed = [
-            "-E",
-            entry,
-            "-T",
-            "cs_6_0",
-            "-HV",
-            "2018",
-            "-no-warnings",
-            "-Ges",
-        ];
-        let arguments = fixed.into_iter().chain(more.iter().map(String::as_str));
+    pub fn compile(&self, text: &str, entry: &str, more: &str) -> Result<Vec<u8>, String> {
+        let arguments = format!("-E {entry} -T cs_6_0 -HV 2018 -no-warnings -Ges {more}");
         // A wide character has four bytes except on Windows.
         let wide = |a: &str| a.chars().map(u32::from).chain([0]).collect::<Vec<u32>>();
-        let wide: Vec<Vec<u32>> = arguments.map(wide).collect();
+        let wide: Vec<Vec<u32>> = arguments.split_whitespace().map(wide).collect();
         let arguments: Vec<*const u32> = wide.iter().map(|a| a.as_ptr()).collect();
         let buffer = Buffer {
             text: text.as_ptr(),

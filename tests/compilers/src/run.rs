@@ -36,7 +36,7 @@ pub fn compile(library: &Path) -> Result<()> {
     let jobs: Vec<_> = texts.into_iter().collect();
     let compile = |dxc: &mut Dxc, (text, (entry, label)): &(String, (String, String))| {
         let start = Instant::now();
-        let done = dxc.compile(text, entry, &[]);
+        let done = dxc.compile(text, entry, "");
         let time = start.elapsed().as_secs_f64();
         match done {
             Ok(code) if code.starts_with(b"DXBC") => Ok((time, label.clone())),
