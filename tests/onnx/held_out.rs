@@ -135,17 +135,10 @@ impl Sketch {
         let data = &self.data[0];
         let rank = data.shape().len() as i64;
         let mut reduced = vec![false; rank as usize];
-        let default = if self.op.is_index() {
-            vec![0]
-        } else {
-            (0..rank).collect()
-        };
-        let axes = if self.axes.is_empty() {
-            &default
-        } else {
-            &self.axes
-        };
-        let noop = self.noop == Some(true) && self.axes.is_empty();
+        let (index, none) = (self.op.is_index(), self.axes.is_empty());
+        let default: Vec<i64> = (0..if index { 1 } else { rank }).collect();
+        let axes = if none { &default } else { &self.axes };
+        let noop = self.noop == Some(true) && none;
         if !self.op.is_elementwise() && !noop {
             axes.iter()
                 .for_each(|a| reduced[a.rem_euclid(rank) as usize] = true);
@@ -162,11 +155,7 @@ impl Sketch {
             copy: noop && !maps || (self.op.is_elementwise() && self.data.len() == 1),
         };
         let (shape, bytes) = question.answer();
-        let dtype = if self.op.is_index() {
-            DType::I64
-        } else {
-            data.dtype()
-        };
+        let dtype = if index { DType::I64 } else { data.dtype() };
         Tensor::new(dtype, &shape, bytes).unwrap()
     }
 }
