@@ -227,16 +227,8 @@ fn random_tensor(n: &mut Bits, dtype: DType, shape: &[u64]) -> Tensor {
         infinity | infinity >> 1 | 5,
         sign | infinity | 3,
     ];
-    let float = [
-        0,
-        sign,
-        1,
-        sign | 1,
-        infinity,
-        sign | infinity,
-        infinity - 1,
-        sign | (infinity - 1),
-    ];
+    let positive = [0, 1, infinity, infinity - 1];
+    let float = [positive, positive.map(|x| sign | x)].concat();
     let integer = [0, 1, mask, sign, sign - 1, 2, mask - 1, sign + 1];
     let is_float = dtype.class() == wgreduce::Class::Float;
     let (any, with_nan, special) = (n.chance(3), n.chance(3), n.chance(2));

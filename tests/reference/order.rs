@@ -83,20 +83,11 @@ fn floats_are_ordered_from_infinity_to_infinity_subnormals_included() {
         let Float { sign, inf, one, .. } = *float;
         // The least subnormals, one in the middle, the greatest one, the least normal number.
         let normal = inf & (!inf + 1);
-        let positive = [
-            1,
-            2,
-            normal / 2,
-            normal - 1,
-            normal,
-            one,
-            one + 1,
-            inf - 1,
-            inf,
-        ];
+        let subnormal = [1, 2, normal / 2, normal - 1];
+        let positive = [&subnormal[..], &[normal, one, one + 1, inf - 1, inf]].concat();
         let negative = positive.iter().rev().map(|p| sign | p);
-        let ascending: Vec<u64> = negative.chain([0]).chain(positive).collect();
-        assert_ascending(float.dtype, &ascending);
+        let ascending = negative.chain([0]).chain(positive.iter().copied());
+        assert_ascending(float.dtype, &ascending.collect::<Vec<_>>());
     }
 }
 
