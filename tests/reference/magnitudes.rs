@@ -1,6 +1,6 @@
 //! The operators by magnitude: elements without a sign, and the largest magnitude.
 
-use super::{FLOATS, Float, POLICIES, limits, run};
+use super::{FLOATS, POLICIES, limits, run};
 use wgreduce::{Class, DType, NanPolicy, Problem, ProblemError};
 
 #[test]
@@ -33,13 +33,7 @@ fn the_smallest_integer_has_the_largest_magnitude() {
 #[test]
 fn magnitudes_of_floats_have_no_sign_and_nans_rule_as_elsewhere() {
     for float in &FLOATS {
-        let Float {
-            dtype,
-            sign,
-            inf,
-            one,
-            nan,
-        } = *float;
+        let (dtype, sign, inf, one, nan) = float.parts();
         let problem = |policy| Ok(Problem::reduce_max_abs(dtype, &[3], &[0])?.nan(policy));
         let arg = |policy| Ok(Problem::arg_max_abs(dtype, &[3], 0)?.nan(policy));
         for (row, index, norm) in [

@@ -47,6 +47,11 @@ impl Float {
         }
     }
 
+    /// All fields, in their order.
+    fn parts(&self) -> (DType, u64, u64, u64, u64) {
+        (self.dtype, self.sign, self.inf, self.one, self.nan)
+    }
+
     /// NaN of both signs, quiet and signalling, with and without payload.
     fn nans(&self) -> [u64; 5] {
         let Float { sign, inf, nan, .. } = *self;
