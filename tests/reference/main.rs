@@ -59,16 +59,10 @@ impl Float {
     }
 }
 
-const INTEGERS: [DType; 8] = [
-    DType::I8,
-    DType::I16,
-    DType::I32,
-    DType::I64,
-    DType::U8,
-    DType::U16,
-    DType::U32,
-    DType::U64,
-];
+const INTEGERS: [DType; 8] = {
+    use DType::{I8, I16, I32, I64, U8, U16, U32, U64};
+    [I8, I16, I32, I64, U8, U16, U32, U64]
+};
 
 const VALUE_OPS: [Op; 4] = [Op::ReduceMin, Op::ReduceMax, Op::Min, Op::Max];
 
