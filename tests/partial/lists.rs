@@ -1,6 +1,6 @@
 //! Partial results of TopK: lists.
 
-use super::{Outcome, merged, parts_of};
+use super::{Outcome, SHAPES, merged, parts_of};
 use support::{Bits, tensor, top_problem};
 use wgreduce::{DType, Element, Partial, PartialError, Problem, reference};
 
@@ -9,11 +9,8 @@ use wgreduce::{DType, Element, Partial, PartialError, Problem, reference};
 fn parts_of_top_k_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
     let mut bits = Bits::new(47);
     for dtype in DType::ALL {
-        for (seed, shape) in [[8, 57, 1], [1, 300, 8], [3, 20, 5]]
-            .into_iter()
-            .enumerate()
-        {
-            let input = tensor(dtype, shape, seed as u64);
+        for (seed, shape) in (0..).zip(SHAPES) {
+            let input = tensor(dtype, shape, seed);
             for k in [0, 1, 4, 19, shape[1] - 1, shape[1]] {
                 let way = bits.draw();
                 let top = |own: &[u64]| top_problem(dtype, own, 1, k, way);

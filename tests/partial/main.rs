@@ -11,6 +11,9 @@ use wgreduce::{
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
+/// `[outer, len, inner]`; the middle is cut.
+const SHAPES: [[u64; 3]; 3] = [[8, 57, 1], [1, 300, 8], [3, 20, 5]];
+
 /// Every way to reduce dimension 1 of `shape`, with indices of 64 bits.
 fn variants(dtype: DType, shape: [u64; 3]) -> Vec<Problem> {
     let mut all = Vec::new();
@@ -43,11 +46,8 @@ fn merged(mut parts: Vec<Partial>, bits: &mut Bits) -> Result<Partial, PartialEr
 fn parts_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
     let mut bits = Bits::new(41);
     for dtype in DType::ALL {
-        for (seed, shape) in [[8, 57, 1], [1, 300, 8], [3, 20, 5]]
-            .into_iter()
-            .enumerate()
-        {
-            let input = tensor(dtype, shape, seed as u64);
+        for (seed, shape) in (0..).zip(SHAPES) {
+            let input = tensor(dtype, shape, seed);
             for (i, whole) in variants(dtype, shape).into_iter().enumerate() {
                 let expected = reference::evaluate(&whole, &[&input])?;
                 let cuts = support::cuts(shape[1], 1 + i as u64 % 6, &mut bits);
