@@ -66,17 +66,12 @@ fn parts_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
 fn slices_of_outputs_are_merged_as_the_whole() -> Outcome {
     let shape = [4, 9, 3];
     let input = tensor(DType::F32, shape, 5);
-    let count = variants(DType::F32, shape).len();
     let sums = summands(DType::F32, 4 * 9 * 3, 7);
     let sum = |shape: &[u64]| Problem::reduce_l2(DType::F32, shape, &[1]);
     let mut all = Vec::new();
-    for i in 0..count {
+    for (i, whole) in variants(DType::F32, shape).into_iter().enumerate() {
         let parts = variants_of(&[0, 4, 9], DType::F32, shape, &input, i)?;
-        all.push((
-            variants(DType::F32, shape).swap_remove(i),
-            input.clone(),
-            parts,
-        ));
+        all.push((whole, input.clone(), parts));
     }
     let parts = parts_of(shape, &[0, 4, 9], &sums, sum)?;
     all.push((sum(&shape)?, sums, parts));
@@ -87,11 +82,9 @@ fn slices_of_outputs_are_merged_as_the_whole() -> Outcome {
             let sent = parts[1].slice(range.clone()).to_bytes();
             merged.merge(&Partial::from_bytes(&sent)?)?;
             assert_eq!(merged.outputs()[0].shape, [range.end - range.start]);
-            let finished = merged.finish()?;
-            outputs
-                .iter_mut()
-                .zip(finished)
-                .for_each(|(all, some)| all.extend(some));
+            for (all, some) in outputs.iter_mut().zip(merged.finish()?) {
+                all.extend(some);
+            }
         }
         assert_eq!(outputs, reference::evaluate(&whole, &[&input])?, "{whole}");
     }
@@ -252,13 +245,9 @@ fn scattered_axes_are_cut_along_any_reduced_axis() -> Outcome {
     for (begin, end) in [(0, 1), (1, 6)] {
         let rows = &input[begin * 80..end * 80];
         for (left, right) in [(0, 7), (7, 10)] {
-            let part = part(
-                DType::BF16,
-                [(end - begin) as u64 * 4, 10, 1],
-                left..right,
-                rows,
-            );
-            let shape = [(end - begin) as u64, 4, right - left];
+            let count = (end - begin) as u64;
+            let part = part(DType::BF16, [count * 4, 10, 1], left..right, rows);
+            let shape = [count, 4, right - left];
             let problem = Problem::reduce_max(DType::BF16, &shape, &[0, 2])?;
             parts.push(Partial::from_reference(&problem, 0, &part)?);
         }
@@ -403,10 +392,8 @@ fn an_input_of_the_wrong_size_is_refused_before_memory_is_asked_for() -> Outcome
 fn several_results_have_no_partial_one() {
     let problem = Problem::extremes(DType::F32, &[3], 0).expect("a problem");
     let refused = Partial::from_reference(&problem, 0, &[0; 12]).expect_err("four results");
-    assert_eq!(
-        refused.to_string(),
-        "Extremes has several results: take the partial results of each of its operators"
-    );
+    let text = "Extremes has several results: take the partial results of each of its operators";
+    assert_eq!(refused.to_string(), text);
 }
 
 /// As many parts as a large job has, merged as a tree and in a random order.
