@@ -152,12 +152,9 @@ fn sums_beyond_what_their_elements_can_have_are_refused() -> Outcome {
         }
     }
     // A sum of bool, and an integer that is the mean of nothing.
-    let sum = Partial::from_reference(
-        &problem_of(Op::ReduceSum, DType::U8, &[2], &[])?,
-        0,
-        &[1, 2],
-    )?;
-    let empty = Partial::from_reference(&problem_of(Op::ReduceSum, DType::U8, &[0], &[])?, 0, &[])?;
+    let of = |n| problem_of(Op::ReduceSum, DType::U8, &[n], &[]);
+    let sum = Partial::from_reference(&of(2)?, 0, &[1, 2])?;
+    let empty = Partial::from_reference(&of(0)?, 0, &[])?;
     for (partial, at, to, what) in [(sum, 6, 9, "element type"), (empty, 5, 7, "flag")] {
         let mut bytes = partial.to_bytes();
         assert!(Partial::from_bytes(&bytes).is_ok());
