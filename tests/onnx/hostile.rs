@@ -141,18 +141,15 @@ fn many_nodes_and_many_axes_are_no_trouble() {
     let mut long = one_node(13, "Min", &[], std::slice::from_ref(&x));
     let graph = long.graph.as_mut().unwrap();
     let name = |i: usize| if i == 0 { "x0".into() } else { format!("v{i}") };
-    graph.node = (0..5000)
-        .map(|i| node("Min", &[&name(i)], &name(i + 1)))
-        .collect();
+    let min = |i| node("Min", &[&name(i)], &name(i + 1));
+    graph.node = (0..5000).map(min).collect();
     graph.output = vec![named("v5000")];
     let input = std::slice::from_ref(&x);
     assert_eq!(run(&long, input).unwrap(), input);
     let axes = AttributeProto::ints("axes", &[0; 100_000]);
     let many = one_node(13, "ReduceMin", &[axes], std::slice::from_ref(&x));
-    assert_eq!(
-        told(run(&many, &[x])),
-        "ReduceMin of opset 13: axis 0 names the same dimension as axis 0: axes must differ"
-    );
+    let text = "ReduceMin of opset 13: axis 0 names the same dimension as axis 0: axes must differ";
+    assert_eq!(told(run(&many, &[x])), text);
 }
 
 #[test]

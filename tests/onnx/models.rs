@@ -25,13 +25,9 @@ fn data() -> Tensor {
 
 #[test]
 fn axes_may_be_computed_by_another_node() {
-    let nodes = vec![
-        with(
-            node("ArgMax", &["p"], "axes"),
-            &[AttributeProto::int("axis", 0)],
-        ),
-        node("ReduceMin", &["x", "axes"], "y"),
-    ];
+    let axis = AttributeProto::int("axis", 0);
+    let axes = with(node("ArgMax", &["p"], "axes"), &[axis]);
+    let nodes = vec![axes, node("ReduceMin", &["x", "axes"], "y")];
     let inputs = vec![declare("p", I32, &[2]), declare("x", F32, &[2, 3])];
     let chain = model(18, graph(nodes, inputs, &["y"]));
     for (p, expected) in [
@@ -85,14 +81,10 @@ fn a_foreign_node_is_refused_by_name() {
 
 /// A model of ReduceMin over axes that a `Constant` node gives.
 fn with_constant(opset: i64, attributes: &[AttributeProto]) -> ModelProto {
-    let nodes = vec![
-        with(node("Constant", &[], "axes"), attributes),
-        node("ReduceMin", &["x", "axes"], "y"),
-    ];
-    model(
-        opset,
-        graph(nodes, vec![declare("x", F32, &[2, 3])], &["y"]),
-    )
+    let constant = with(node("Constant", &[], "axes"), attributes);
+    let nodes = vec![constant, node("ReduceMin", &["x", "axes"], "y")];
+    let graph = graph(nodes, vec![declare("x", F32, &[2, 3])], &["y"]);
+    model(opset, graph)
 }
 
 #[test]
@@ -112,10 +104,9 @@ fn axes_may_be_a_constant_node() {
     assert_eq!(outputs, [tensor(&[1, 1], &[1f32])]);
     // Axes are a list, and this is a number.
     let one = AttributeProto::int("value_int", 1);
-    assert_eq!(
-        told(run(&with_constant(18, &[one]), &[data()])),
-        "ReduceMin of opset 18: axes must be int64 with one dimension, not int64 of shape []"
-    );
+    let told = told(run(&with_constant(18, &[one]), &[data()]));
+    let text = "axes must be int64 with one dimension, not int64 of shape []";
+    assert_eq!(told, format!("ReduceMin of opset 18: {text}"));
 }
 
 #[test]
@@ -175,10 +166,8 @@ fn a_constant_node_without_one_legal_value_is_refused() {
         assert!(text.contains(&counts), "{text}");
     }
     let wrong = AttributeProto::int("value_ints", 1);
-    assert_eq!(
-        told(decode(with_constant(18, &[wrong]))),
-        "Constant \"axes\" of opset 18: attribute value_ints must be of type INTS"
-    );
+    let text = "Constant \"axes\" of opset 18: attribute value_ints must be of type INTS";
+    assert_eq!(told(decode(with_constant(18, &[wrong]))), text);
     let foreign = TensorProto {
         data_type: 8,
         ..tensor(&[1], &[1i64]).to_proto("s")
@@ -191,21 +180,15 @@ fn a_constant_node_without_one_legal_value_is_refused() {
 /// What else is wrong with such a model is not for us to say.
 #[test]
 fn a_foreign_node_is_told_before_everything_else() {
-    let nodes = vec![
-        with(
-            node("ArgMin", &["x"], "i"),
-            &[AttributeProto::int("axes", 0)],
-        ),
-        node("Softmax", &["nowhere"], ""),
-    ];
+    let axes = AttributeProto::int("axes", 0);
+    let ours = with(node("ArgMin", &["x"], "i"), &[axes]);
+    let nodes = vec![ours, node("Softmax", &["nowhere"], "")];
     let mut proto = model(13, graph(nodes, vec![], &["y"]));
     proto.opset_import.clear();
     proto.functions.push(Unread {});
     let text = told(decode(proto));
-    assert!(
-        text.starts_with("operator Softmax is not supported"),
-        "{text}"
-    );
+    let words = "operator Softmax is not supported";
+    assert!(text.starts_with(words), "{text}");
 }
 
 #[test]
@@ -250,23 +233,17 @@ fn cyclic_unsorted_and_dangling_names_are_refused() {
         assert!(text.contains(&early), "{text}");
     };
     early(vec![node("Min", &["b"], "b")], "b");
-    early(
-        vec![node("Min", &["x", "b"], "a"), node("Min", &["a"], "b")],
-        "b",
-    );
-    early(
-        vec![node("Min", &["a"], "b"), node("Min", &["x"], "a")],
-        "a",
-    );
+    let cycle = vec![node("Min", &["x", "b"], "a"), node("Min", &["a"], "b")];
+    early(cycle, "b");
+    let unsorted = vec![node("Min", &["a"], "b"), node("Min", &["x"], "a")];
+    early(unsorted, "a");
     for (nodes, outputs) in [
         (vec![node("Min", &["x", "nowhere"], "y")], &["y"]),
         (vec![node("Min", &["x"], "y")], &["nowhere"]),
     ] {
         let text = told(decode(model(13, graph(nodes, x(), outputs))));
-        assert!(
-            text.ends_with(" uses \"nowhere\", which nothing defines"),
-            "{text}"
-        );
+        let words = " uses \"nowhere\", which nothing defines";
+        assert!(text.ends_with(words), "{text}");
     }
 }
 
@@ -332,12 +309,8 @@ fn functions_and_sparse_constants_are_refused() {
     let mut functions = base.clone();
     functions.functions.push(Unread {});
     let mut sparse = base;
-    sparse
-        .graph
-        .as_mut()
-        .unwrap()
-        .sparse_initializer
-        .push(Unread {});
+    let graph = sparse.graph.as_mut().unwrap();
+    graph.sparse_initializer.push(Unread {});
     for (proto, what) in [(functions, "functions"), (sparse, "sparse initializers")] {
         assert_eq!(decode(proto).unwrap_err(), OnnxError::Unsupported { what });
     }
@@ -454,15 +427,11 @@ fn what_is_declared_must_be_a_tensor_of_a_known_type() {
 #[test]
 fn results_that_no_file_could_hold_are_refused_before_they_are_computed() {
     let huge = 1 << 40;
-    let nothing = Tensor::new(F32, &[0, huge], vec![]).unwrap();
-    let reduce = one_node(
-        13,
-        "ReduceMin",
-        &[AttributeProto::ints("axes", &[0])],
-        std::slice::from_ref(&nothing),
-    );
+    let nothing = [Tensor::new(F32, &[0, huge], vec![]).unwrap()];
+    let axes = AttributeProto::ints("axes", &[0]);
+    let reduce = one_node(13, "ReduceMin", &[axes], &nothing);
     let limit = (1 << 31) - 1;
-    let error = run(&reduce, &[nothing]).unwrap_err();
+    let error = run(&reduce, &nothing).unwrap_err();
     assert_eq!(error, OnnxError::ResultTooLarge { limit });
     let (row, column) = (zeros(U8, &[1, 50_000]), zeros(U8, &[50_000, 1]));
     let inputs = [row, column];
