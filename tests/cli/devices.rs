@@ -133,9 +133,8 @@ fn the_process_ends_well_on_every_adapter() {
 #[test]
 fn every_adapter_gives_what_the_cpu_gives() {
     let folder = Folder::new();
-    let values: Vec<f32> = (0..3000)
-        .map(|i| ((i * 7919) % 1009) as f32 - 500.0)
-        .collect();
+    let values = (0..3000).map(|i| ((i * 7919) % 1009) as f32 - 500.0);
+    let values: Vec<f32> = values.collect();
     folder.write("in.npy", &floats("(30, 100)", &values));
     for adapter in adapters(&folder) {
         for line in [

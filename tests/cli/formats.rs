@@ -102,9 +102,8 @@ fn indices_have_the_type_that_was_asked_for() {
         (" --index-type int32", "<i4", &1i32.to_le_bytes()),
         (" --index-type uint32", "<u4", &1u32.to_le_bytes()),
     ] {
-        folder.cpu(&format!(
-            "argmin in.npy -o out.npy --values values.npy{options}"
-        ));
+        let line = format!("argmin in.npy -o out.npy --values values.npy{options}");
+        folder.cpu(&line);
         let (header, data) = parts(&folder.read("out.npy"));
         assert!(header.contains(&format!("'descr': '{descr}'")), "{header}");
         assert_eq!(data, bytes);
@@ -127,29 +126,19 @@ fn stderr_holds_the_report_and_nothing_when_quiet() {
 #[test]
 fn headers_that_numpy_reads_are_read() {
     let folder = Folder::new();
-    let data = [1f32, -2.0, 3.0, 0.5, 6.0, 7.0]
-        .map(f32::to_le_bytes)
-        .concat();
-    let swapped = [1f32, -2.0, 3.0, 0.5, 6.0, 7.0]
-        .map(f32::to_be_bytes)
-        .concat();
+    let values = [1f32, -2.0, 3.0, 0.5, 6.0, 7.0];
+    let [little, big] = [f32::to_le_bytes, f32::to_be_bytes].map(|of| values.map(of).concat());
     for descr in [
         "<f4", "f4", "=f4", "|f4", "f", "float32", "single", ">f4", ">f",
     ] {
         for shape in ["(2, 3)", "(2L, 3L)", "(2,3,)"] {
-            let data = if descr.starts_with('>') {
-                &swapped
-            } else {
-                &data
-            };
+            let swapped = descr.starts_with('>');
+            let data = if swapped { &big } else { &little };
             let mut file = npy(descr, false, shape, data);
             file.extend(b"what comes after the array");
             folder.write("in.npy", &file);
-            let printed = folder.cpu("min in.npy");
-            assert_eq!(
-                printed, "[[ 1.0 -2.0  3.0]\n [ 0.5  6.0  7.0]]\n",
-                "{descr} {shape}"
-            );
+            let printed = "[[ 1.0 -2.0  3.0]\n [ 0.5  6.0  7.0]]\n";
+            assert_eq!(folder.cpu("min in.npy"), printed, "{descr} {shape}");
             let by_pieces = folder.cpu("reduce-max in.npy --axes 0 --memory 1");
             assert_eq!(by_pieces, "[[1.0 6.0 7.0]]\n", "{descr} {shape}");
         }

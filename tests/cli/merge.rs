@@ -161,9 +161,8 @@ fn a_part_tells_what_it_reads_and_is_checked() {
     let words = "\npart: 3/16, 8 to 10 of 40 along axis 0, together in the file\n";
     assert!(told.contains(words), "{told}");
     let told = folder.told("reduce-max b.npy --part 15/16 -o p.part --device cpu");
-    let words =
-        "part: 15/16, 57 to 60 of 60 along axis 2, each input in up to 15 places of its file";
-    assert!(told.contains(words), "{told}");
+    let words = "part: 15/16, 57 to 60 of 60 along axis 2, each input in up to 15 places";
+    assert!(told.contains(&format!("{words} of its file")), "{told}");
     for device in adapters(&folder) {
         for axis in [0, 1] {
             let line = format!("argmin a.npy --axis {axis} --part 2/3 -o p.part");
@@ -230,9 +229,8 @@ fn more_parts_than_open_files_are_merged() {
     let parts: Vec<String> = (0..80).map(part).collect();
     for output in ["all.part", "whole.npy"] {
         let line = format!("merge {} -o {output}", parts.join(" "));
-        let merged = super::after(&folder, "ulimit -n 40", &line)
-            .output()
-            .unwrap();
+        let merged = super::after(&folder, "ulimit -n 40", &line).output();
+        let merged = merged.unwrap();
         assert!(merged.status.success(), "{}", text(&merged.stderr));
     }
     assert_eq!(folder.read("whole.npy"), expected[0]);

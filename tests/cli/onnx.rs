@@ -5,11 +5,8 @@ use std::fs;
 
 /// A protobuf field that holds bytes, a text or a message.
 fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
-    [
-        &[number << 3 | 2, u8::try_from(bytes.len()).unwrap()],
-        bytes,
-    ]
-    .concat()
+    let length = u8::try_from(bytes.len()).unwrap();
+    [&[number << 3 | 2, length], bytes].concat()
 }
 
 /// A TensorProto of one dimension.
@@ -26,18 +23,13 @@ pub fn case(folder: &Folder, name: &str, op: &str, index: i64) {
     let graph = [field(1, &node), field(11, &input), field(12, &output)].concat();
     // An ir_version of 8 and opset 13 of the default domain.
     let model = [vec![1 << 3, 8], field(7, &graph), field(8, &[2 << 3, 13])].concat();
-    let data: Vec<u8> = [3f32, 1.0, 2.0]
-        .iter()
-        .flat_map(|v| v.to_le_bytes())
-        .collect();
+    let data = [3f32, 1.0, 2.0].map(f32::to_le_bytes).concat();
     let set = format!("{name}/test_data_set_0");
     fs::create_dir_all(folder.path(&set)).unwrap();
     folder.write(&format!("{name}/model.onnx"), &model);
     folder.write(&format!("{set}/input_0.pb"), &tensor(1, 3, &data));
-    folder.write(
-        &format!("{set}/output_0.pb"),
-        &tensor(7, 1, &index.to_le_bytes()),
-    );
+    let output = tensor(7, 1, &index.to_le_bytes());
+    folder.write(&format!("{set}/output_0.pb"), &output);
 }
 
 #[test]
@@ -75,10 +67,8 @@ fn onnx_cases_that_fail_are_named_with_the_reason() {
     let lines: Vec<&str> = stdout.lines().collect();
     assert_eq!(lines.len(), 3, "{stdout}");
     assert!(lines[0].starts_with("refused: "), "{stdout}");
-    assert!(
-        lines[1].starts_with("wrong: ") && lines[1].contains("output_0"),
-        "{stdout}"
-    );
+    assert!(lines[1].starts_with("wrong: "), "{stdout}");
+    assert!(lines[1].contains("output_0"), "{stdout}");
     assert_eq!(lines[2], "1 passed, 2 failed, 0 skipped");
     // Computed outputs are saved, right or wrong; the refused model has none.
     assert!(folder.path("saved/wrong").exists());

@@ -47,10 +47,8 @@ fn every_command_refuses_the_options_that_it_does_not_use() {
     let script = text(&folder.run("completions bash").stdout);
     for command in commands(&folder) {
         let (rest, used) = line_and_used(&command);
-        let place = format!(
-            "wgreduce__subcmd__{})\n",
-            command.replace('-', "__subcmd__")
-        );
+        let place = command.replace('-', "__subcmd__");
+        let place = format!("wgreduce__subcmd__{place})\n");
         let (_, completed) = script.split_once(&place).expect(&command);
         let completed = completed.lines().next().unwrap();
         let help = text(&folder.run(&format!("{command} --help")).stdout);

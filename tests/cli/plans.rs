@@ -59,10 +59,8 @@ fn plans_are_made_without_an_adapter() {
     assert_eq!(json["outputs"][0]["shape"], serde_json::json!([64, 512, 1]));
     assert!(!json["passes"].as_array().unwrap().is_empty());
     assert_eq!(json["on_paper"]["bytes_in_flight"], 128);
-    assert!(
-        json["bytes_moved"].as_u64().unwrap() >= 64 * 512 * 512 * 4,
-        "{json}"
-    );
+    let moved = json["bytes_moved"].as_u64();
+    assert!(moved >= Some(64 * 512 * 512 * 4), "{json}");
 }
 
 #[test]
@@ -96,8 +94,8 @@ fn a_plan_is_made_for_a_typical_device_of_a_class() {
 fn the_kernels_of_a_plan_are_printed() {
     let folder = Folder::new();
     for class in ["discrete", "integrated", "software"] {
-        let line =
-            format!("plan argmin --shape 4,16777216 --dtype float32 --axis 1 --class {class}");
+        let line = "plan argmin --shape 4,16777216 --dtype float32 --axis 1";
+        let line = format!("{line} --class {class}");
         let output = folder.run(&format!("{line} --json"));
         let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let mut labels: Vec<&str> = Vec::new();
@@ -108,9 +106,8 @@ fn the_kernels_of_a_plan_are_printed() {
             }
         }
         let printed = text(&folder.run(&format!("{line} --wgsl")).stdout);
-        let heads = printed
-            .lines()
-            .filter_map(|line| line.strip_prefix("// reduce/"));
+        let heads = printed.lines();
+        let heads = heads.filter_map(|line| line.strip_prefix("// reduce/"));
         let heads: Vec<String> = heads.map(|head| format!("reduce/{head}")).collect();
         assert_eq!(heads, labels, "{class}");
         for kernel in printed.split("// reduce/").skip(1) {
@@ -120,9 +117,8 @@ fn the_kernels_of_a_plan_are_printed() {
             let (entry, overrides) = told.split_once(", overrides ").unwrap();
             let source = lines.collect::<Vec<_>>().join("\n");
             assert!(source.contains(&format!("fn {entry}(")), "{entry}");
-            let declared = source
-                .lines()
-                .filter_map(|line| line.strip_prefix("override "));
+            let lines = source.lines();
+            let declared = lines.filter_map(|line| line.strip_prefix("override "));
             let declared: Vec<&str> = declared.filter_map(|line| line.split(':').next()).collect();
             for constant in overrides.split(", ") {
                 let (name, value) = constant.split_once(" = ").unwrap();

@@ -65,9 +65,8 @@ fn parts_of_any_length_are_merged_to_the_whole() {
 #[test]
 fn a_file_read_piece_by_piece_gives_what_the_whole_gives() {
     let folder = Folder::new();
-    let data: Vec<f32> = (0..200_000u32)
-        .map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32)
-        .collect();
+    let value = |i: u32| (i.wrapping_mul(2_654_435_761) >> 8) as f32;
+    let data: Vec<f32> = (0..200_000).map(value).collect();
     folder.write("in.npy", &floats("(4, 50000)", &data));
     for line in ["--k 5", "--k 2 --axis 0 --smallest"] {
         let line = format!("topk in.npy {line}");
