@@ -4,6 +4,7 @@
 use crate::choice::few;
 use crate::isa::{self, Loop};
 use crate::{Result, hlsl, none_of};
+use ash::khr::pipeline_executable_properties::{Device as Executables, NAME};
 use ash::vk;
 use naga::back::spv;
 use std::ffi::{CStr, CString};
@@ -51,7 +52,7 @@ fn spirv(kernel: &Kernel, source: &Source) -> Result<Vec<u32>> {
 /// A RADV device of the family that the environment names.
 struct Device {
     device: ash::Device,
-    executables: ash::khr::pipeline_executable_properties::Device,
+    executables: Executables,
     instance: ash::Instance,
     // The loader's library is dropped last.
     _entry: ash::Entry,
@@ -63,7 +64,7 @@ impl Device {
         let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_1);
         let create = vk::InstanceCreateInfo::default().application_info(&app);
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
-        let extensions = [ash::khr::pipeline_executable_properties::NAME.as_ptr()];
+        let extensions = [NAME.as_ptr()];
         let mut told = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default()
             .pipeline_executable_info(true);
         let descriptor = vk::DeviceCreateInfo::default()
@@ -76,13 +77,10 @@ impl Device {
             let instance = entry.create_instance(&create, None).map_err(failed)?;
             let physical = instance.enumerate_physical_devices().map_err(failed)?;
             let physical = *physical.first().ok_or("no device of RADV")?;
-            let device = instance
-                .create_device(physical, &descriptor, None)
-                .map_err(failed)?;
+            let device = instance.create_device(physical, &descriptor, None);
+            let device = device.map_err(failed)?;
             Ok(Device {
-                executables: ash::khr::pipeline_executable_properties::Device::new(
-                    &instance, &device,
-                ),
+                executables: Executables::new(&instance, &device),
                 device,
                 instance,
                 _entry: entry,
@@ -251,11 +249,8 @@ fn cases() -> Result<Vec<(String, Kernel, Source)>> {
                 let plan = plan.map_err(|e| e.to_string())?;
                 let first = plan.passes().first().ok_or("a plan without a pass")?.kernel;
                 let source = support::kernels::source(&first);
-                all.push((
-                    format!("{name} {op} {dtype} ({})", first.walk.name()),
-                    first,
-                    source,
-                ));
+                let label = format!("{name} {op} {dtype} ({})", first.walk.name());
+                all.push((label, first, source));
             }
         }
     }
@@ -273,9 +268,8 @@ pub fn compile() -> Result<()> {
         .map(|(kernel, source)| (kernel.label(), kernel, source));
     let count = cases.len();
     for (i, (label, kernel, source)) in cases.into_iter().chain(others).enumerate() {
-        let c = device
-            .compile(&kernel, &source)
-            .map_err(|e| format!("{label}: {e}"))?;
+        let c = device.compile(&kernel, &source);
+        let c = c.map_err(|e| format!("{label}: {e}"))?;
         let hot = c.hot.unwrap_or(Loop {
             instructions: 0,
             bytes: 0,
@@ -337,15 +331,12 @@ pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
             .map_err(|e| format!("{family}: {e}"))?;
         let text = String::from_utf8_lossy(&output.stdout);
         if !output.status.success() {
-            return Err(format!(
-                "{family}: {}",
-                String::from_utf8_lossy(&output.stderr)
-            ));
+            let told = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("{family}: {told}"));
         }
-        let parsed = text.lines().filter(|l| !l.is_empty());
-        parsed
-            .map(|l| parse(l).ok_or(format!("{family}: {l:?}")))
-            .collect()
+        let lines = text.lines().filter(|l| !l.is_empty());
+        let parsed = lines.map(|l| parse(l).ok_or(format!("{family}: {l:?}")));
+        parsed.collect()
     };
     let families = crate::in_parallel(&FAMILIES, || Ok(()), compile)?;
     let families = families.into_iter().collect::<Result<Vec<_>>>()?;
@@ -353,10 +344,8 @@ pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
     for (family, kernels) in FAMILIES.iter().zip(&families) {
         let spills = kernels.iter().filter(|(_, _, c)| c.spilled + c.scratch > 0);
         failed.extend(spills.map(|(_, label, c)| format!("{family}: {label}: {c:?}")));
-        let least = kernels
-            .iter()
-            .min_by_key(|(_, _, c)| c.waves)
-            .ok_or("no kernels")?;
+        let least = kernels.iter().min_by_key(|(_, _, c)| c.waves);
+        let least = least.ok_or("no kernels")?;
         let most = kernels.iter().map(|(_, _, c)| c.vgprs).max().unwrap_or(0);
         let (count, waves) = (kernels.len(), least.2.waves);
         println!(
@@ -419,20 +408,15 @@ fn table(families: &[Vec<(bool, String, Compiled)>]) -> Result<String> {
         cases.retain(|(_, n)| *n > 0.5 * card.affords());
         cases.sort_by(|a, b| b.1.total_cmp(&a.1));
         let share = |(label, n): &(&str, f64)| format!("{label} {:.2}", n / card.affords());
-        let cases: Vec<String> = cases.iter().map(share).collect();
-        let cases = if cases.is_empty() {
-            "none".into()
-        } else {
-            cases.join(", ")
-        };
+        let all: Vec<String> = cases.iter().map(share).collect();
+        let none = all.is_empty();
+        let cases = if none { "none".into() } else { all.join(", ") };
         writeln!(text, "- {}: {cases}.", card.name).map_err(told)?;
     }
     let own = FAMILIES.map(|family| CARDS.iter().find(|card| card.family == family));
     for card in own.into_iter().flatten() {
-        let place = FAMILIES
-            .iter()
-            .position(|f| *f == card.family)
-            .ok_or("a card of no family")?;
+        let place = FAMILIES.iter().position(|f| *f == card.family);
+        let place = place.ok_or("a card of no family")?;
         writeln!(text, "\n## {} ({})\n", card.family, card.name).map_err(told)?;
         writeln!(text, "| case | registers | spills | scratch | waves a SIMD | inverse throughput | instructions a byte | bound by |\n|---|---|---|---|---|---|---|---|").map_err(told)?;
         for (_, label, c) in families[place].iter().filter(|(case, _, _)| *case) {

@@ -172,10 +172,8 @@ impl Device {
             slots.insert(Slot::Input(i), (self.filled(bytes), begin[0]));
         }
         let outputs = problem.outputs();
-        let begins: Vec<u64> = outputs
-            .iter()
-            .map(|o| begin[1] / o.dtype.size() * o.dtype.size())
-            .collect();
+        let first = |o: &wgreduce::Output| begin[1] / o.dtype.size() * o.dtype.size();
+        let begins: Vec<u64> = outputs.iter().map(first).collect();
         for (i, (output, &begin)) in outputs.iter().zip(&begins).enumerate() {
             let size = (begin + output.bytes() + 16) as usize;
             slots.insert(Slot::Output(i), (self.filled(vec![POISON; size]), begin));
@@ -196,9 +194,8 @@ impl Device {
                 recorded.dispatch_workgroups(x, y, z);
             }
         }
-        let buffers: Vec<_> = (0..outputs.len())
-            .map(|i| &slots[&Slot::Output(i)].0)
-            .collect();
+        let buffers = (0..outputs.len()).map(|i| &slots[&Slot::Output(i)].0);
+        let buffers: Vec<_> = buffers.collect();
         let read = self.read(encoder, &buffers)?;
         let part = |((bytes, output), begin): ((Vec<u8>, &wgreduce::Output), &u64)| {
             let (begin, end) = (*begin as usize, (begin + output.bytes()) as usize);
@@ -208,11 +205,8 @@ impl Device {
                 false => Err("bytes round an output were written".to_owned()),
             }
         };
-        read.into_iter()
-            .zip(&outputs)
-            .zip(&begins)
-            .map(part)
-            .collect()
+        let parts = read.into_iter().zip(&outputs).zip(&begins).map(part);
+        parts.collect()
     }
 
     /// A buffer with these bytes, padded with poison to whole words and at least a vec4.
@@ -234,12 +228,8 @@ impl Device {
         let range = |view: &View| range(view, slots);
         let (src, dst) = (pass.src.as_ref().map(range), range(&pass.dst));
         let indices = pass.indices.as_ref().map(range);
-        let strided: Vec<Range> = pass
-            .stride_table
-            .iter()
-            .flat_map(|(_, views)| views)
-            .map(range)
-            .collect();
+        let strided = pass.stride_table.iter().flat_map(|(_, views)| views);
+        let strided: Vec<Range> = strided.map(range).collect();
         let source = pass.kernel.source(false);
         let mut block = pass.params;
         block.src_delta = src.map_or(0, |r| r.delta);
@@ -273,11 +263,8 @@ impl Device {
             Resource::Indices => indices.expect("indices are read").binding(),
             _ => src.expect("something is read").binding(),
         });
-        bind(
-            &self.device,
-            &pipeline.layout,
-            &bindings.collect::<Vec<_>>(),
-        )
+        let bindings: Vec<_> = bindings.collect();
+        bind(&self.device, &pipeline.layout, &bindings)
     }
 
     /// Submits the encoder and reads whole buffers.
@@ -345,10 +332,8 @@ fn spirv(dxc: &Dxc, hlsl: &Hlsl) -> Result<Vec<u32>> {
     let special = hlsl.registers.iter().filter(|r| r.class == 'b').count();
     more += &format!(" -fvk-bind-register b{special} 0 0 1");
     let bytes = dxc.compile(&hlsl.text, &hlsl.entry, &more)?;
-    let words = bytes
-        .chunks_exact(4)
-        .map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
-    let words: Vec<u32> = words.collect();
+    let word = |w: &[u8]| u32::from_le_bytes([w[0], w[1], w[2], w[3]]);
+    let words: Vec<u32> = bytes.chunks_exact(4).map(word).collect();
     bindings_agree(&words, hlsl)?;
     Ok(words)
 }
@@ -379,18 +364,16 @@ fn bindings_agree(words: &[u32], hlsl: &Hlsl) -> Result<()> {
         }
         rest = &rest[length..];
     }
+    let plain = |name: &str| name.trim_end_matches('_').to_lowercase();
     let mut bound: Vec<(Option<u32>, String)> = Vec::new();
     for (id, [set, place]) in found {
         if set == Some(0) {
             let name = names.get(&id).cloned().unwrap_or_default();
-            bound.push((place, name.trim_end_matches('_').to_lowercase()));
+            bound.push((place, plain(&name)));
         }
     }
-    let plain = |name: &str| name.trim_end_matches('_').to_lowercase();
-    let expected = hlsl.registers.iter().zip(0..);
-    let expected: Vec<_> = expected
-        .map(|(r, place)| (Some(place), plain(&r.name)))
-        .collect();
+    let expected = hlsl.registers.iter().map(|r| plain(&r.name));
+    let expected: Vec<_> = (0..).map(Some).zip(expected).collect();
     bound.sort();
     // DXC leaves out what the entry point does not use.
     match bound.iter().all(|b| expected.contains(b)) && !bound.is_empty() {

@@ -53,9 +53,8 @@ pub fn hot_loop(assembly: &str) -> Option<Loop> {
         };
         (vecs, found)
     });
-    let hot = found
-        .filter(|(_, l)| l.bytes > 0)
-        .max_by_key(|(vecs, l)| (*vecs, l.bytes));
+    let reading = found.filter(|(_, l)| l.bytes > 0);
+    let hot = reading.max_by_key(|(vecs, l)| (*vecs, l.bytes));
     hot.map(|(_, l)| l)
 }
 
@@ -70,17 +69,13 @@ fn vector(line: &str) -> usize {
 fn read(line: &str) -> u64 {
     let operation = line.split_whitespace().next().unwrap_or_default();
     let loads = ["buffer_load_", "global_load_", "flat_load_"];
-    let Some(kind) = loads
-        .iter()
-        .find_map(|prefix| operation.strip_prefix(prefix))
-    else {
-        return 0;
-    };
+    let kind = loads.iter().find_map(|load| operation.strip_prefix(load));
     match kind {
-        "dwordx4" | "b128" => 16,
-        "dwordx3" | "b96" => 12,
-        "dwordx2" | "b64" => 8,
-        _ => 4,
+        None => 0,
+        Some("dwordx4" | "b128") => 16,
+        Some("dwordx3" | "b96") => 12,
+        Some("dwordx2" | "b64") => 8,
+        Some(_) => 4,
     }
 }
 

@@ -83,12 +83,9 @@ fn in_parallel<J: Sync, W, R: Send>(
 
 /// Fails if anything failed, and names the first eight.
 fn none_of(what: &str, failed: &[String]) -> Result<()> {
-    let shown = failed.iter().take(8).map(String::as_str);
+    let shown = failed[..failed.len().min(8)].join("\n");
     match failed.len() {
         0 => Ok(()),
-        n => Err(format!(
-            "{what}: {n} failed\n{}",
-            shown.collect::<Vec<_>>().join("\n")
-        )),
+        n => Err(format!("{what}: {n} failed\n{shown}")),
     }
 }

@@ -21,17 +21,13 @@ pub fn compile(library: &Path) -> Result<()> {
     all.retain(|(kernel, _)| taken(("dxc", kernel)));
     let mut texts = BTreeMap::new();
     for (kernel, source) in &all {
+        let label = kernel.label();
         let hlsl = hlsl::write(kernel, source, ShaderModel::V6_0)?;
         // A device may have any shader model from 6.0 on.
         if hlsl.text != hlsl::write(kernel, source, ShaderModel::V6_7)?.text {
-            return Err(format!(
-                "{}: HLSL that depends on the shader model",
-                kernel.label()
-            ));
+            return Err(format!("{label}: HLSL that depends on the shader model"));
         }
-        texts
-            .entry(hlsl.text)
-            .or_insert((hlsl.entry, kernel.label()));
+        texts.entry(hlsl.text).or_insert((hlsl.entry, label));
     }
     let jobs: Vec<_> = texts.into_iter().collect();
     let compile = |dxc: &mut Dxc, (text, (entry, label)): &(String, (String, String))| {
@@ -89,19 +85,12 @@ pub fn run(library: &Path, names: &[&str]) -> Result<()> {
         all.failed.extend(outcome.failed);
     }
     none_of("HLSL by DXC on lavapipe", &all.failed)?;
-    let missing: Vec<_> = Walk::NAMES
-        .into_iter()
-        .filter(|f| !all.walks.contains(f))
-        .collect();
+    let missing = Walk::NAMES.into_iter();
+    let missing: Vec<_> = missing.filter(|f| !all.walks.contains(f)).collect();
     if names.is_empty() && !missing.is_empty() {
         return Err(format!("no plan of {missing:?}"));
     }
-    let Outcome {
-        runs,
-        passes,
-        kernels,
-        ..
-    } = all;
+    let (runs, passes, kernels) = (all.runs, all.passes, all.kernels);
     let types = types.len();
     println!(
         "HLSL by DXC on lavapipe: {runs} runs of {types} types equal the reference, {passes} passes, {kernels} kernels"
@@ -219,14 +208,11 @@ fn judge(device: &mut Device, spot: &Spot, turn: u64, outcome: &mut Outcome) -> 
         outcome.runs += 1;
         let told = match device.run(problem, &plan, &spot.inputs, begin) {
             Ok(outputs) => {
-                let pairs = problem
-                    .outputs()
-                    .into_iter()
-                    .zip(outputs.iter().zip(&spot.expected));
-                let mut differences = pairs.filter_map(|(o, (got, expected))| {
+                let pairs = outputs.iter().zip(&spot.expected);
+                let mut pairs = problem.outputs().into_iter().zip(pairs);
+                pairs.find_map(|(o, (got, expected))| {
                     reference::first_difference(&o, expected, got).map(|d| d.to_string())
-                });
-                differences.next()
+                })
             }
             Err(e) => Some(e),
         };

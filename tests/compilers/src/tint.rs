@@ -25,30 +25,25 @@ pub fn check(script: &Path) -> Result<()> {
         let pipelines = modules[number]["pipelines"].as_array_mut();
         pipelines.expect("a list").push(json!(constants));
     }
-    let mut node = Command::new("node")
-        .arg(script)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|e| format!("node: {e}"))?;
+    let failed = |e: std::io::Error| format!("node: {e}");
+    let mut node = Command::new("node");
+    let node = node.arg(script).stdin(Stdio::piped());
+    let mut node = node.stdout(Stdio::piped()).spawn().map_err(failed)?;
     let mut input = node.stdin.take().ok_or("node takes no input")?;
     let text = Value::from(modules).to_string();
     let feed = std::thread::spawn(move || input.write_all(text.as_bytes()));
-    let output = node.wait_with_output().map_err(|e| format!("node: {e}"))?;
-    feed.join()
-        .map_err(|_| "the writer panicked")?
-        .map_err(|e| format!("node: {e}"))?;
+    let output = node.wait_with_output().map_err(failed)?;
+    let fed = feed.join().map_err(|_| "the writer panicked")?;
+    fed.map_err(failed)?;
     // Each refusal is a line, and the last line has the counts.
     let lines = String::from_utf8_lossy(&output.stdout);
     let mut lines: Vec<String> = lines.lines().map(str::to_owned).collect();
     let counts = lines.pop().unwrap_or_default();
     let expected = format!("{} modules, {} pipelines", texts.len(), all.len());
     none_of("Tint", &lines)?;
-    if !output.status.success() || counts != expected {
-        return Err(format!(
-            "Tint took {counts:?} of {expected}: {}",
-            output.status
-        ));
+    let status = output.status;
+    if !status.success() || counts != expected {
+        return Err(format!("Tint took {counts:?} of {expected}: {status}"));
     }
     println!("Tint accepts {expected}");
     Ok(())
