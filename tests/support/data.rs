@@ -299,12 +299,9 @@ pub fn worst(dtype: DType, order: Order, [rows, len]: [u64; 2]) -> Vec<u8> {
         Order::Greatest => [top, bottom],
         _ => [top, 0],
     };
-    let element = |i: u64| {
-        if (i / len).is_multiple_of(3) {
-            best
-        } else {
-            worst
-        }
+    let element = |i: u64| match i / len % 3 {
+        0 => best,
+        _ => worst,
     };
     bytes(dtype, (0..rows * len).map(element))
 }

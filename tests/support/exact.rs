@@ -36,11 +36,8 @@ impl Float {
         let bias = (1i64 << (self.bits - 2 - self.fraction)) - 1;
         let exponent = (bits >> self.fraction) as i64;
         let fraction = bits & ((1 << self.fraction) - 1);
-        let mantissa = if exponent == 0 {
-            fraction
-        } else {
-            fraction | 1 << self.fraction
-        };
+        let hidden = u64::from(exponent > 0) << self.fraction;
+        let mantissa = fraction | hidden;
         let lowest = exponent.max(1) - bias - i64::from(self.fraction);
         BigUint::from(mantissa) << (lowest - UNIT)
     }
@@ -132,12 +129,9 @@ fn integer_sum(op: Op, dtype: DType, bits: &[u64]) -> u64 {
     let size = 8 * dtype.size() as u32;
     let modulus = 1i128 << size;
     let signed = dtype.class() == Class::Signed;
-    let value = |bits: i128| {
-        if signed && bits >= modulus / 2 {
-            bits - modulus
-        } else {
-            bits
-        }
+    let value = |bits: i128| match signed && bits >= modulus / 2 {
+        true => bits - modulus,
+        false => bits,
     };
     let values = bits.iter().map(|&bits| BigInt::from(value(bits.into())));
     let exact: BigInt = match op {

@@ -32,10 +32,8 @@ pub fn parse(text: &str) -> Result<Vec<Case>, Malformed> {
         tensor.ok_or("a case names a tensor that is not there")
     };
     let case = |case: &Value| {
-        let inputs: Vec<_> = list(&case["in"])?
-            .iter()
-            .map(at)
-            .collect::<Result<_, _>>()?;
+        let inputs = list(&case["in"])?.iter().map(at);
+        let inputs: Vec<_> = inputs.collect::<Result<_, _>>()?;
         let shapes: Vec<&Output> = inputs.iter().map(|(output, _)| output).collect();
         let (output, expected) = at(&case["out"])?.clone();
         Ok(Case {

@@ -15,10 +15,8 @@ pub type Source = (String, Vec<(&'static str, u64)>);
 pub fn source(kernel: &Kernel) -> Source {
     let source = kernel.source(false);
     let constants = source.constants.into_iter();
-    (
-        source.wgsl,
-        constants.map(|(name, x)| (name, x as u64)).collect(),
-    )
+    let constants = constants.map(|(name, x)| (name, x as u64));
+    (source.wgsl, constants.collect())
 }
 
 /// A text as naga reads it. A kernel that uses an optional capability is refused, but for what all but Mesa's software drivers
@@ -36,10 +34,8 @@ pub fn module(kernel: &Kernel, text: &str) -> Result<(naga::Module, ModuleInfo),
 
 /// The override values as naga takes them.
 pub fn constants((_, constants): &Source) -> PipelineConstants {
-    let constants = constants.iter();
-    constants
-        .map(|&(name, x)| (name.to_owned(), x as f64))
-        .collect()
+    let pair = |&(name, x): &(&str, u64)| (name.to_owned(), x as f64);
+    constants.iter().map(pair).collect()
 }
 
 /// The kernels of these element types on every device, each source once, in the order in which plans
@@ -67,11 +63,10 @@ pub fn kernels_on(devices: &[Caps], types: &[DType]) -> Vec<(Kernel, Source)> {
     let mut kernels: Vec<(Kernel, usize)> = seen.into_iter().collect();
     kernels.sort_unstable_by_key(|&(_, number)| number);
     let mut sources = std::collections::HashSet::new();
-    let all = kernels
-        .into_iter()
-        .map(|(kernel, _)| (kernel, source(&kernel)));
-    all.filter(|(_, source)| sources.insert(source.clone()))
-        .collect()
+    let kernels = kernels.into_iter();
+    let mut all: Vec<_> = kernels.map(|(k, _)| (k, source(&k))).collect();
+    all.retain(|(_, source)| sources.insert(source.clone()));
+    all
 }
 
 /// WebGPU's default limits with each class's tuning, on drivers that take long kernels and on others.

@@ -41,24 +41,18 @@ pub fn answers(problem: &Problem, inputs: &[&[u8]]) -> Vec<Vec<u8>> {
         return question(op).top(k, outputs[1].dtype.size());
     }
     let question = question(problem.op());
-    match outputs.as_slice() {
-        [index, _] => vec![
-            narrow(&question.indices(), index.dtype.size()),
-            question.elements(),
-        ],
-        [index] if problem.op().is_index() => {
-            vec![narrow(&question.indices(), index.dtype.size())]
-        }
+    let indices = || narrow(&question.indices(), outputs[0].dtype.size());
+    match outputs.len() {
+        2 => vec![indices(), question.elements()],
+        _ if problem.op().is_index() => vec![indices()],
         _ => vec![question.answer().1],
     }
 }
 
 /// Indices as integers of `size` bytes.
 fn narrow(indices: &[u64], size: u64) -> Vec<u8> {
-    let bytes = indices.iter().map(|i| i.to_le_bytes());
-    bytes
-        .flat_map(|bytes| bytes.into_iter().take(size as usize))
-        .collect()
+    let bytes = |i: &u64| i.to_le_bytes().into_iter().take(size as usize);
+    indices.iter().flat_map(bytes).collect()
 }
 
 /// A node in the terms of the standard, axes already resolved.
