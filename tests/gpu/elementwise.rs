@@ -45,9 +45,8 @@ pub fn broadcast(reducer: &Reducer) -> Result<(), Failed> {
             }
         }
     }
-    types(turn())
-        .into_iter()
-        .try_for_each(|dtype| many_inputs(reducer, dtype))
+    let mut types = types(turn()).into_iter();
+    types.try_for_each(|dtype| many_inputs(reducer, dtype))
 }
 
 /// More inputs than one dispatch can bind.
@@ -97,10 +96,8 @@ pub fn together(
 ) -> Result<([Problem; 2], Vec<Vec<u8>>), Failed> {
     let data = (seed..).zip(views).map(|(seed, v)| mixed(dtype, v.3, seed));
     let data: Vec<Vec<u8>> = data.collect();
-    let copies = views.iter().zip(&data);
-    let copies: Vec<_> = copies
-        .map(|(v, d)| materialised(dtype, v.0, v.1, v.2, d))
-        .collect();
+    let copy = |(v, d): (&Viewed, &Vec<u8>)| materialised(dtype, v.0, v.1, v.2, d);
+    let copies: Vec<_> = views.iter().zip(&data).map(copy).collect();
     let shapes: Vec<&[u64]> = views.iter().map(|v| v.0).collect();
     let viewed = |plain: Problem| -> Result<Problem, Failed> {
         let mut problem = plain.clone();

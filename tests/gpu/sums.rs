@@ -38,10 +38,8 @@ const SHAPES: [[u64; 3]; 17] = [
 
 /// Data of every kind.
 fn data(problem: &Problem) -> impl Iterator<Item = Vec<u8>> + use<> {
-    let (dtype, n) = (
-        problem.dtype(),
-        problem.input_bytes(0) / problem.dtype().size(),
-    );
+    let dtype = problem.dtype();
+    let n = problem.input_bytes(0) / dtype.size();
     (0..SUMMANDS).map(move |seed| summands(dtype, n, seed))
 }
 
@@ -146,15 +144,9 @@ pub fn random(reducer: &Reducer) -> Result<(), Failed> {
         });
         let shape: Vec<u64> = dims.collect();
         let some = 1 + bits.below((1 << shape.len()) - 1);
-        let axes: Vec<i64> = (0..shape.len() as i64)
-            .filter(|a| some >> a & 1 == 1)
-            .collect();
-        let problem = sum_problem(
-            types[bits.below(types.len() as u64) as usize],
-            &shape,
-            &axes,
-            way,
-        )?;
+        let axes = (0..shape.len() as i64).filter(|a| some >> a & 1 == 1);
+        let axes: Vec<i64> = axes.collect();
+        let problem = sum_problem(*bits.pick(&types), &shape, &axes, way)?;
         let tuning = Tuning::of(CLASSES[bits.below(3) as usize]);
         let mut caps = reducer.caps().tuned(tuning);
         if bits.below(4) == 0 {
@@ -259,12 +251,9 @@ pub fn many(reducer: &Reducer) -> Result<(), Failed> {
     let problem = Problem::reduce_mean(DType::F16, &[1, 4_400_000], &[1])?.nan(NanPolicy::Ignore);
     if takes(reducer, "counts", &problem) {
         let (_, nan, one) = float_bits(DType::F16);
-        let element = |i: u64| {
-            if i.is_multiple_of(70) {
-                nan
-            } else {
-                one + i % 7
-            }
+        let element = |i: u64| match i % 70 {
+            0 => nan,
+            _ => one + i % 7,
         };
         let data = bytes(DType::F16, (0..4_400_000).map(element));
         same(reducer, &problem, &[&data], 0)?;
@@ -542,10 +531,9 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
             let all = sum_problem(dtype, shape, &[], way);
             let none = all.clone().map(|p| p.noop_with_empty_axes(true));
             // A mean of no integers is refused and left out.
-            [all, none, sum_problem(dtype, shape, &[-1], way)]
-                .into_iter()
-                .flatten()
-                .filter(|problem| problem.check().is_ok())
+            let problems = [all, none, sum_problem(dtype, shape, &[-1], way)];
+            let problems = problems.into_iter().flatten();
+            problems.filter(|problem| problem.check().is_ok())
         });
         for problem in problems {
             check_data(reducer, &problem, 0, data(&problem).take(3))?;
@@ -579,11 +567,9 @@ pub fn every_way(reducer: &Reducer) -> Result<(), Failed> {
             same(reducer, &problem, &[&data], 0)?;
             same(&sliced, &problem, &[&data], 0)?;
             shard(reducer, &problem, shape, &data, &mut Bits::new(way))?;
-            let transposed: Vec<u8> = (0..1400 * 3)
-                .map(|i| i % 3 * 1400 + i / 3)
-                .flat_map(|e| &data[size * e..size * (e + 1)])
-                .copied()
-                .collect();
+            let places = (0..1400 * 3).map(|i| size * (i % 3 * 1400 + i / 3));
+            let transposed = places.map(|at| &data[at..at + size]);
+            let transposed = transposed.collect::<Vec<_>>().concat();
             let view = problem.clone().strided(0, &[1, 3, 1], 0);
             let right = evaluate(&problem, &[&data])?;
             if reducer.run_bytes_blocking(&view, &[&transposed])? != right {
