@@ -264,11 +264,9 @@ fn large_outputs_are_written_by_all_ranks() {
     let expected = reference::evaluate(&problem, &[&data]).unwrap();
     let line = "argmax a.npy --select-last-index --device cpu --values v.npy -o out.npy";
     folder.done(3, line);
-    assert!(
-        folder.read("out.npy").1 == expected[0],
-        "the indices differ"
-    );
-    assert!(folder.read("v.npy").1 == expected[1], "the values differ");
+    let [indices, values] = ["out.npy", "v.npy"].map(|name| folder.read(name).1);
+    assert!(indices == expected[0], "the indices differ");
+    assert!(values == expected[1], "the values differ");
     assert_eq!(folder.names(), ["a.npy", "out.npy", "v.npy"]);
 }
 
@@ -358,10 +356,9 @@ fn help_is_printed_once_and_is_of_what_runs_under_mpi() {
     }
     let told = help("argmin --help");
     assert!(told.contains("Where rank 0 puts the result"), "{told}");
-    assert!(
-        !told.contains("--part") && !told.contains("Example"),
-        "{told}"
-    );
+    for words in ["--part", "Example"] {
+        assert!(!told.contains(words), "{told}");
+    }
 }
 
 /// As if machines had copies of a file that differ: every rank ends, and those that differ from rank 0 are named.
@@ -394,10 +391,8 @@ fn ranks_with_different_data_end_the_job() {
         };
         let (code, stderr) = job(["a.npy", "b.npy", "a.npy", "b.npy"]);
         assert_eq!(code, Some(2), "{line}: {stderr}");
-        let told: Vec<&str> = stderr
-            .lines()
-            .filter(|l| l.starts_with("error: "))
-            .collect();
+        let told = stderr.lines().filter(|l| l.starts_with("error: "));
+        let told: Vec<&str> = told.collect();
         let [told] = told[..] else {
             panic!("{line}: {stderr}");
         };
@@ -448,9 +443,8 @@ fn a_killed_rank_ends_the_job_and_leaves_nothing() {
             ranks = children(job.id());
         }
         thread::sleep(Duration::from_millis(wait));
-        let killed = Command::new("kill")
-            .args(["-9", &ranks[victim].to_string()])
-            .status();
+        let id = ranks[victim].to_string();
+        let killed = Command::new("kill").args(["-9", &id]).status();
         assert!(killed.unwrap().success(), "the rank had ended");
         let begin = Instant::now();
         assert!(!job.wait().unwrap().success());
