@@ -117,11 +117,8 @@ fn stricter_caps_are_kept() {
             long_kernels,
             ..real.tuned(Tuning::of(AdapterClass::Software))
         };
-        let reduction = reducer
-            .with_caps(caps)
-            .prepare_blocking(&rows)
-            .expect("a reduction");
-        reduction.plan().clone()
+        let reduction = reducer.with_caps(caps).prepare_blocking(&rows);
+        reduction.expect("a reduction").plan().clone()
     };
     assert_ne!(planned(true), planned(false));
 }
@@ -144,10 +141,8 @@ fn limits_of_zero_and_alignments_of_no_device_are_refused() {
         change(&mut caps);
         let reducer = reducer.with_caps(caps);
         let prepared = reducer.prepare_blocking(&problem).map(drop);
-        [
-            prepared,
-            reducer.stream_blocking(&problem, 1 << 20).map(drop),
-        ]
+        let stream = reducer.stream_blocking(&problem, 1 << 20).map(drop);
+        [prepared, stream]
     };
     for (name, zero) in limits {
         for refused in refusals(&zero) {

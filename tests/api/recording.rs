@@ -41,10 +41,8 @@ fn bound_and_run(reducer: &Reducer, reduction: &Reduction) {
         };
         let from = input(problem.input_bytes(0), problem.dtype().size());
         let outputs = problem.outputs();
-        let to: Vec<_> = outputs
-            .iter()
-            .map(|o| input(o.bytes(), o.dtype.size()))
-            .collect();
+        let to = outputs.iter().map(|o| input(o.bytes(), o.dtype.size()));
+        let to: Vec<_> = to.collect();
         let to: Vec<_> = to.iter().map(|(b, begin)| b.slice(*begin..)).collect();
         let bound = bind(reduction, &[from.0.slice(from.1..)], &to);
         let bound = bound.unwrap_or_else(|e| panic!("{reduction:?}: {e}"));

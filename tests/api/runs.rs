@@ -19,10 +19,8 @@ fn out_of_memory_is_an_error_with_its_bytes_and_the_device_lives_on() {
     });
     let reducer = tuned(&reducer, |t| t.submit_bytes = u64::MAX);
     let bytes = 1u64 << 48;
-    let reduction = prepared(
-        &reducer,
-        Problem::reduce_min(DType::F64, &[0, bytes / 8], &[0]),
-    );
+    let problem = Problem::reduce_min(DType::F64, &[0, bytes / 8], &[0]);
+    let reduction = prepared(&reducer, problem);
     for _ in 0..2 {
         let text = format!("out of device memory: an output of {bytes} bytes");
         assert_eq!(told(reduction.run_bytes_blocking(&[&[]])), text);
@@ -62,17 +60,15 @@ fn data_that_does_not_fit_the_problem_is_refused() {
     let reduction = reducer.prepare_blocking(&problem).expect("a reduction");
     let inputs = [&[0; 24][..]; 2];
     let float32 = reducer.run::<f32, f32>(&problem, &[0.0; 6]);
+    let float64 = reducer.run_blocking::<f64, i64>(&problem, &[0.0; 6]);
+    let seven = reducer.run_blocking::<f32, i64>(&problem, &[0.0; 7]);
     let results = vec![
         reduction.run_bytes_blocking(&[&[0; 20]]).map(drop),
         reduction.run_bytes_blocking(&[]).map(drop),
         pollster::block_on(reduction.run_bytes(&inputs)).map(drop),
-        reducer
-            .run_blocking::<f64, i64>(&problem, &[0.0; 6])
-            .map(drop),
+        float64.map(drop),
         pollster::block_on(float32).map(drop),
-        reducer
-            .run_blocking::<f32, i64>(&problem, &[0.0; 7])
-            .map(drop),
+        seven.map(drop),
     ];
     let told = "
         input 0 has 20 bytes where float32 of shape [2, 3] takes 24
@@ -99,14 +95,13 @@ fn options_that_do_not_fit_are_refused_by_every_call() {
         let write = |_: usize, _: u64, _: &[u8]| Ok(());
         let verdict = reference::verify(&problem, &[&[0; 24]], &[[0; 8]]);
         assert_eq!(verdict, Err(VerifyError::Problem(refusal.clone())));
+        let typed = reducer.run_blocking::<f32, f32>(&problem, &[0.0; 6]);
         let calls = [
             reference::evaluate_streamed(&problem, read, write),
             reducer.prepare_blocking(&problem).map(drop),
             pollster::block_on(reducer.prepare(&problem)).map(drop),
             reducer.run_bytes_blocking(&problem, &[&[0; 24]]).map(drop),
-            reducer
-                .run_blocking::<f32, f32>(&problem, &[0.0; 6])
-                .map(drop),
+            typed.map(drop),
             reducer.stream_blocking(&problem, 1 << 20).map(drop),
             reducer.shard_blocking(&problem, 1 << 20).map(drop),
             pollster::block_on(reducer.stream(&problem, 1 << 20)).map(drop),

@@ -154,14 +154,11 @@ fn scratch_that_overlaps_something_else_is_refused() {
     let large = buffer(&reducer, 1 << 26);
     let half = 1 << 25;
     let fresh: Vec<_> = all.2.iter().map(|b| b.slice(..)).collect();
+    let [inside, twice] = [input, &large].map(|buffer| buffer.slice(..));
     for (first, second, aliased) in [
-        (input.slice(..), fresh[1], "scratch 0 overlaps input 0"),
-        (fresh[0], input.slice(..), "scratch 1 overlaps input 0"),
-        (
-            large.slice(..),
-            large.slice(..),
-            "scratch 1 overlaps scratch 0",
-        ),
+        (inside, fresh[1], "scratch 0 overlaps input 0"),
+        (fresh[0], inside, "scratch 1 overlaps input 0"),
+        (twice, twice, "scratch 1 overlaps scratch 0"),
     ] {
         assert_eq!(told(bind_with(&all, &[first, second, fresh[2]])), aliased);
     }
