@@ -135,10 +135,8 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
     assert!(tiles(&ranges, outer * len * inner), "{plan}: {ranges:?}");
     let bytes = outputs.last().map_or(0, |r| r.1);
     assert!(tiles(&outputs, bytes), "{plan}: {outputs:?}");
-    assert_eq!(
-        bytes / plan.passes().last().map_or(1, |p| p.dst.element),
-        outer * inner
-    );
+    let element = plan.passes().last().map_or(1, |p| p.dst.element);
+    assert_eq!(bytes / element, outer * inner);
 }
 
 /// A dimension of any magnitude, at most two away from a power of two.

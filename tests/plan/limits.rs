@@ -17,9 +17,8 @@ fn ways(dtype: DType, shape: &[u64]) -> Vec<Problem> {
     let values = Problem::arg_min(dtype, shape, 1).map(|p| p.with_values(true));
     let narrow = Problem::arg_min(dtype, shape, 1).map(|p| p.index_type(IndexType::I32));
     let least = Problem::reduce_min(dtype, shape, &[1]);
-    let mut all: Vec<_> = [index, values, narrow, least]
-        .map(|p| p.expect("a problem"))
-        .into();
+    let all = [index, values, narrow, least].map(|p| p.expect("a problem"));
+    let mut all = all.to_vec();
     if dtype != DType::Bool {
         all.extend((0..5).map(|way| sum_problem(dtype, shape, &[1], way).expect("a sum")));
     }

@@ -53,12 +53,8 @@ fn compare(problem: &Problem, caps: &Caps) -> usize {
             };
             let own = first_times(own.remove(&invocation).unwrap_or_default());
             let expected = first_times(expected.map(|load| (load.view, load.at)));
-            assert_eq!(
-                expected,
-                own,
-                "{problem}, {}: invocation {invocation}",
-                pass.label()
-            );
+            let label = pass.label();
+            assert_eq!(expected, own, "{problem}, {label}: {invocation}");
             told += usize::from(!own.is_empty());
         }
     }
@@ -98,20 +94,16 @@ fn the_record_is_what_the_model_tells() {
     text += "| card | GB/s | units | bytes in flight a unit |\n|---|---|---|---|\n";
     for card in CARDS {
         let (name, bandwidth, units) = (card.name, card.bandwidth, card.units);
-        let line = format!(
-            "| {name} | {bandwidth} | {units} | {:.0} |\n",
-            card.in_flight()
-        );
-        text += &line;
+        let bytes = card.in_flight();
+        text += &format!("| {name} | {bandwidth} | {units} | {bytes:.0} |\n");
     }
     for kind in [AdapterClass::Discrete, AdapterClass::Integrated] {
         let heading = "| case | kernel | lines at once | lines cached | in flight | invocations | residents | partials | dispatches | barriers |";
         text += &format!("\n## {kind:?}\n\n{heading}\n|{}\n", "---|".repeat(10));
         let mut missed = String::new();
-        for case in catalogue()
-            .iter()
-            .filter(|case| SIZES.contains(&case.dtype) && case.op != Op::TopK)
-        {
+        let mut cases = catalogue();
+        cases.retain(|case| SIZES.contains(&case.dtype) && case.op != Op::TopK);
+        for case in &cases {
             let (line, goals) = of_case(case, kind);
             let goals = goals.iter().map(|goal| format!("- {case}: {goal}\n"));
             missed.extend(goals);
@@ -125,10 +117,8 @@ fn the_record_is_what_the_model_tells() {
         std::fs::write(&path, &text).expect("the record is written");
     }
     let record = std::fs::read_to_string(&path).expect("a record");
-    assert!(
-        record == text,
-        "the plans load otherwise than the record tells"
-    );
+    let same = record == text;
+    assert!(same, "the plans load otherwise than the record tells");
 }
 
 /// The line of a case in the table, and the goals that it misses.
@@ -142,10 +132,8 @@ fn of_case(case: &Case, kind: AdapterClass) -> (String, Vec<String>) {
     let [at_once, cached] = [lines.map(|l| l.at_once), lines.map(|l| l.cached)];
     let resident = |card: &Card| card.in_flight() / costs.in_flight as f64;
     let most = CARDS.iter().map(resident).fold(0.0, f64::max);
-    let large = (0..problem.inputs().len())
-        .map(|i| problem.input_bytes(i))
-        .sum::<u64>()
-        >= 16 << 20;
+    let read = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
+    let large = read.sum::<u64>() >= 16 << 20;
     let has = costs.invocations as f64;
     let idle = |card: &&Card| resident(card) * card.units > has;
     let mut missed = Vec::new();
@@ -163,16 +151,11 @@ fn of_case(case: &Case, kind: AdapterClass) -> (String, Vec<String>) {
     if let (true, Some(card)) = (large, CARDS.iter().find(idle)) {
         missed.push(format!("{has} invocations for {}", card.name));
     }
-    let line = format!(
-        "| {case} | {kernel} | {:.2} ({:.2}) | {:.2} ({:.2}) | {} | {has} | {most:.0} | {:.2} % | {} | {} |\n",
-        at_once[0],
-        at_once[1],
-        cached[0],
-        cached[1],
-        costs.in_flight,
-        costs.partials * 100.0,
-        costs.dispatches,
-        costs.barriers,
-    );
+    let shares = [at_once, cached].map(|[of_32, of_64]| format!("{of_32:.2} ({of_64:.2})"));
+    let (shares, in_flight) = (shares.join(" | "), costs.in_flight);
+    let loads = format!("{shares} | {in_flight} | {has} | {most:.0}");
+    let partials = costs.partials * 100.0;
+    let steps = format!("{} | {}", costs.dispatches, costs.barriers);
+    let line = format!("| {case} | {kernel} | {loads} | {partials:.2} % | {steps} |\n");
     (line, missed)
 }

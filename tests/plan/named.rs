@@ -313,11 +313,9 @@ fn a_plan_reads_as_one_paragraph() {
     assert!(!text.contains('\n') && text.len() < 800, "{text}");
     let problem = Problem::arg_min(DType::F32, &[2, 3], 1);
     let short = planned(problem, &Caps::webgpu_default());
-    assert_eq!(
-        short.to_string(),
-        "ArgMin float32 [2, 3] axes [1]: reduce/rows/32bit/index64/wg256x1 on 1x1 (read 24 B, \
-         write 16 B, 2 iterations); scratch 0 B"
-    );
+    let text = "ArgMin float32 [2, 3] axes [1]: reduce/rows/32bit/index64/wg256x1 on 1x1 \
+                (read 24 B, write 16 B, 2 iterations); scratch 0 B";
+    assert_eq!(short.to_string(), text);
     let none = planned(Problem::reduce_min(DType::F32, &[0, 3], &[1]), &caps);
     let text = "ReduceMin float32 [0, 3] axes [1]: nothing to do";
     assert_eq!(none.to_string(), text);
