@@ -57,9 +57,8 @@ fn in_halves<T: Sync, R: Send>(all: &[T], work: impl Fn(&[T]) -> R + Sync) -> [R
 fn zero_values(module: &naga::Module) -> BTreeSet<naga::Handle<naga::Type>> {
     let functions = module.functions.iter().map(|(_, f)| f);
     let functions = functions.chain(module.entry_points.iter().map(|e| &e.function));
-    let arenas = functions
-        .map(|f| &f.expressions)
-        .chain([&module.global_expressions]);
+    let arenas = functions.map(|f| &f.expressions);
+    let arenas = arenas.chain([&module.global_expressions]);
     let expressions = arenas.flat_map(|arena| arena.iter());
     let types = expressions.filter_map(|(_, e)| match e {
         naga::Expression::ZeroValue(ty) => Some(*ty),
@@ -226,10 +225,8 @@ fn the_kernels_are_of_every_walk_and_hold_every_choice() {
         for dtype in DType::ALL {
             for nan in POLICIES {
                 let keys = wgreduce::unstable::Keys::new(dtype, order, nan, false);
-                assert!(
-                    has(&|k| k.acc == Accumulator::Value(keys)),
-                    "{dtype} {order:?} {nan:?}"
-                );
+                let found = has(&|k| k.acc == Accumulator::Value(keys));
+                assert!(found, "{dtype} {order:?} {nan:?}");
             }
         }
     }
@@ -260,10 +257,8 @@ fn sums_of_floats_become_integers_at_once() {
     let mut additions = 0;
     for (kernel, source) in parsed() {
         let (module, info) = &MODULES[&*source.0];
-        let functions = module
-            .functions
-            .iter()
-            .map(|(handle, f)| (f, &info[handle]));
+        let functions = module.functions.iter();
+        let functions = functions.map(|(handle, f)| (f, &info[handle]));
         let entries = module.entry_points.iter().enumerate();
         let entries = entries.map(|(i, entry)| (&entry.function, info.get_entry_point(i)));
         for (function, info) in functions.chain(entries) {

@@ -58,11 +58,8 @@ fn the_commands_of_the_readme_print_what_it_shows() {
         let planned = lines.lines().find(device) == expected.iter().map(|l| &**l).find(device);
         let known = |line| known(line, planned);
         let shown: Vec<String> = expected.iter().map(|line| known(line)).collect();
-        assert_eq!(
-            lines.lines().map(known).collect::<Vec<_>>(),
-            shown,
-            "{line}"
-        );
+        let told: Vec<_> = lines.lines().map(known).collect();
+        assert_eq!(told, shown, "{line}");
     }
 }
 

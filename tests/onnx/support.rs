@@ -152,15 +152,13 @@ pub fn one_node(
     let refs: Vec<&str> = names.iter().map(String::as_str).collect();
     let declared = names.iter().zip(inputs);
     let declared = declared.map(|(n, t)| declare(n, t.dtype(), t.shape()));
-    model(
-        opset,
-        GraphProto {
-            node: vec![with(node(op_type, &refs, "y"), attributes)],
-            input: declared.collect(),
-            output: vec![named("y")],
-            ..Default::default()
-        },
-    )
+    let graph = GraphProto {
+        node: vec![with(node(op_type, &refs, "y"), attributes)],
+        input: declared.collect(),
+        output: vec![named("y")],
+        ..Default::default()
+    };
+    model(opset, graph)
 }
 
 /// Reads the model from its bytes and runs it on the reference.

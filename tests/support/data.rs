@@ -325,10 +325,8 @@ pub fn mixed(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
         DType::Bool => Seed::Sparse,
         _ => kind,
     };
-    bytes(
-        dtype,
-        (0..n).map(|i| element(dtype, kind, i, n, &at, &mut bits)),
-    )
+    let elements = (0..n).map(|i| element(dtype, kind, i, n, &at, &mut bits));
+    bytes(dtype, elements)
 }
 
 /// The part of a `[outer, len, inner]` tensor that lies in a range of dimension 1.

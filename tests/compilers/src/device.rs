@@ -415,11 +415,8 @@ fn range<'a>(view: &View, slots: &'a HashMap<Slot, (wgpu::Buffer, u64)>) -> Rang
 }
 
 fn buffer(device: &wgpu::Device, size: u64, more: BufferUsages) -> wgpu::Buffer {
-    raw_buffer(
-        device,
-        size,
-        BufferUsages::STORAGE | BufferUsages::UNIFORM | more,
-    )
+    let usage = BufferUsages::STORAGE | BufferUsages::UNIFORM | more;
+    raw_buffer(device, size, usage)
 }
 
 fn raw_buffer(device: &wgpu::Device, size: u64, usage: BufferUsages) -> wgpu::Buffer {
