@@ -51,9 +51,8 @@ fn parts_of_top_k_that_cannot_be_are_refused() -> Outcome {
     let changed = |at: usize, to: &[u8]| {
         let mut bytes = bytes.clone();
         bytes[at..at + to.len()].copy_from_slice(to);
-        Partial::from_bytes(&bytes)
-            .expect_err("changed bytes")
-            .to_string()
+        let error = Partial::from_bytes(&bytes).expect_err("changed bytes");
+        error.to_string()
     };
     // The flags: with values, and neither the last of equals nor without elements.
     for (flags, what) in [
@@ -75,16 +74,12 @@ fn parts_of_top_k_that_cannot_be_are_refused() -> Outcome {
     let swapped = [&bytes[64..88], &bytes[40..64]].concat();
     assert!(changed(40, &swapped).contains("order of records at byte 64"));
     assert!(changed(64, &bytes[40..64]).contains("order of records at byte 64"));
+    let [fewer, across] = [top(&[2, 3], 1, 1)?, top(&[2, 3], 0, 2)?];
+    let smallest = top(&[2, 3], 1, 2)?.largest(false);
     for (other, message) in [
-        (
-            top(&[2, 3], 1, 1)?,
-            "the output's shape is [2, 1], not [2, 2]",
-        ),
-        (top(&[2, 3], 0, 2)?, "the axis is Some(0), not Some(1)"),
-        (
-            top(&[2, 3], 1, 2)?.largest(false),
-            "smallest is true, not false",
-        ),
+        (fewer, "the output's shape is [2, 1], not [2, 2]"),
+        (across, "the axis is Some(0), not Some(1)"),
+        (smallest, "smallest is true, not false"),
     ] {
         let mut ours = good.clone();
         let other = Partial::from_reference(&other, 0, &data)?;
