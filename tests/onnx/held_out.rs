@@ -50,6 +50,7 @@ impl Sketch {
         let input_since = axes_input_since(op);
         let rank = shapes[0].len();
         let switch = |n: &mut Bits, legal: bool| (legal && n.chance(2)).then(|| n.chance(2));
+        let by_axes = !op.is_index() && !op.is_elementwise();
         let mut sketch = Sketch {
             op,
             opset,
@@ -58,10 +59,7 @@ impl Sketch {
             how: Axes::Default,
             keepdims: switch(n, !op.is_elementwise()),
             last: switch(n, op.is_index() && opset >= 12),
-            noop: switch(
-                n,
-                !op.is_index() && !op.is_elementwise() && opset >= input_since,
-            ),
+            noop: switch(n, by_axes && opset >= input_since),
         };
         if op.is_index() {
             sketch.how = *n.pick(&[Axes::Default, Axes::Attribute, Axes::Attribute]);
@@ -79,10 +77,7 @@ impl Sketch {
                     Axes::Initializer,
                 ]),
             };
-            if matches!(
-                sketch.how,
-                Axes::Attribute | Axes::Input | Axes::Initializer
-            ) {
+            if !matches!(sketch.how, Axes::Default | Axes::EmptyName) {
                 sketch.axes = random_axes(n, rank);
             }
         }
@@ -95,10 +90,10 @@ impl Sketch {
             ("select_last_index", self.last),
             ("noop_with_empty_axes", self.noop),
         ];
-        let given = switches
-            .iter()
-            .filter_map(|&(name, value)| Some(AttributeProto::int(name, i64::from(value?))));
-        let mut attributes: Vec<AttributeProto> = given.collect();
+        let given = |(name, value): (_, Option<bool>)| {
+            Some(AttributeProto::int(name, i64::from(value?)))
+        };
+        let mut attributes: Vec<_> = switches.into_iter().filter_map(given).collect();
         match (self.how, self.op.is_index()) {
             (Axes::Attribute, true) => attributes.push(AttributeProto::int("axis", self.axes[0])),
             (Axes::Attribute, false) => attributes.push(AttributeProto::ints("axes", &self.axes)),
@@ -136,7 +131,8 @@ impl Sketch {
         let rank = data.shape().len() as i64;
         let mut reduced = vec![false; rank as usize];
         let (index, none) = (self.op.is_index(), self.axes.is_empty());
-        let default: Vec<i64> = (0..if index { 1 } else { rank }).collect();
+        let end = if index { 1 } else { rank };
+        let default: Vec<i64> = (0..end).collect();
         let axes = if none { &default } else { &self.axes };
         let noop = self.noop == Some(true) && none;
         if !self.op.is_elementwise() && !noop {
@@ -365,9 +361,8 @@ fn chains_of_two_are_right() {
         graph.output = vec![declare_open("z", b.expected().dtype())];
         case.expected = vec![b.expected()];
         if round % 2 == 0 {
-            graph
-                .output
-                .push(declare("y", middle.dtype(), middle.shape()));
+            let first = declare("y", middle.dtype(), middle.shape());
+            graph.output.push(first);
             case.expected.push(middle);
         }
         assert_right(&case);
