@@ -119,7 +119,8 @@ fn every_planted_fault_has_its_place_and_a_test() {
             value.strip_prefix('\n').unwrap_or(value).to_owned()
         };
         let [file, test, old, new] = ["file", "test", "old", "new"].map(field);
-        assert!(read(&file).contains(&old), "{file} has no {old:?}");
+        let places = read(&file).matches(&old).count();
+        assert_eq!(places, 1, "{file}: places of {old:?}");
         assert!(old != new, "{file}: {old:?}");
         assert!(trials.iter().any(|trial| trial.contains(&test)), "{test}");
     }
