@@ -90,9 +90,8 @@ impl Sketch {
             ("select_last_index", self.last),
             ("noop_with_empty_axes", self.noop),
         ];
-        let given = |(name, value): (_, Option<bool>)| {
-            Some(AttributeProto::int(name, i64::from(value?)))
-        };
+        let given =
+            |(name, value): (_, Option<bool>)| Some(AttributeProto::int(name, i64::from(value?)));
         let mut attributes: Vec<_> = switches.into_iter().filter_map(given).collect();
         match (self.how, self.op.is_index()) {
             (Axes::Attribute, true) => attributes.push(AttributeProto::int("axis", self.axes[0])),
