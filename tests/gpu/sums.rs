@@ -378,15 +378,17 @@ pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
                 (3, _) => {
                     number(top, (place / 2) * 0x2f_1234_5671) | (place % 2) << (exponent + mantissa)
                 }
-                // One subnormal, greatest, infinite number or NaN, or a zero among -0.
-                (4, true) => match segment % 5 {
+                // One subnormal, greatest, infinite number or NaN, or a zero among -0. Of eight columns one is special at most: all
+                // that are taken together are far then.
+                (4, true) => match segment % 17 {
                     0 => 1,
-                    1 => number(most, u64::MAX),
-                    2 => number(most + 1, 0) | sign,
-                    3 => number(most + 1, 1),
-                    _ => 0,
+                    2 => number(most, u64::MAX),
+                    5 => number(most + 1, 0) | sign,
+                    8 => 0,
+                    13 => number(most + 1, 1),
+                    _ => any | sign,
                 },
-                (4, _) if segment % 5 == 4 => minus_zero,
+                (4, _) if segment % 17 == 8 => minus_zero,
                 (4, _) => any | sign,
                 // A tie, and what decides it far below.
                 (5, _) if place == segment % len => number(top, segment / 42),
