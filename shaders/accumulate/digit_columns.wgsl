@@ -32,23 +32,22 @@ fn acc_placed(s: Acc, first: u32, step: u32) -> Placed {
 
 var<workgroup> wg_digit: array<Ints, WG>;
 
-// How slices are merged.
-const ADDED: u32 = 0u;
-const TOGETHER: u32 = 1u; // their bits
-const GREATEST: u32 = 2u;
-
 // The slices of a workgroup agree on the highest digits, and add up one digit after the other.
 fn acc_across(lid: u32, own: Placed) -> Placed {
-    _ = across(lid, Ints(i32(own.top)), GREATEST);
+    wg_digit[lid] = Ints(i32(own.top));
     workgroupBarrier();
-    var p = raised(own, u32(column_of(wg_digit[lid % P.abreast], 0u)));
+    var top = 0;
+    for (var at = lid % P.abreast; at < P.team * P.abreast; at += P.abreast) {
+        top = max(top, column_of(wg_digit[at], 0u));
+    }
+    var p = raised(own, u32(top));
     // One word after the other: whether it is far, the signs that any slice lacks, the digits.
     for (var n = 0u; n < {2 + SUMS * (W + 1)}u; n++) {
         var x = select(Ints(i32(p.far)), bitcast<Ints>(p.signs), n == 1u);
 //# for i in 0..SUMS * (W + 1)
         x = select(x, p.d{i / (W + 1)}_{i % (W + 1)}, n == {2 + i}u);
 //# end
-        x = across(lid, x, select(ADDED, TOGETHER, n < 2u));
+        x = across(lid, x, n < 2u);
         p.far = select(p.far, column_of(x, 0u) != 0, n == 0u);
         p.signs = select(p.signs, bitcast<Bits>(x), n == 1u);
 //# for i in 0..SUMS * (W + 1)
@@ -58,8 +57,8 @@ fn acc_across(lid: u32, own: Placed) -> Placed {
     return carried(p);
 }
 
-// The slices merged, for those of the first one.
-fn across(lid: u32, own: Ints, how: u32) -> Ints {
+// What the slices have, added, or their bits `together`; for those of the first one.
+fn across(lid: u32, own: Ints, together: bool) -> Ints {
     var x = own;
     workgroupBarrier();
     wg_digit[lid] = x;
@@ -68,7 +67,7 @@ fn across(lid: u32, own: Ints, how: u32) -> Ints {
         workgroupBarrier();
         if other < slices * P.abreast {
             let y = wg_digit[other];
-            x = select(select(x + y, x | y, how == TOGETHER), max(x, y), how == GREATEST);
+            x = select(x + y, x | y, together);
             wg_digit[lid] = x;
         }
     }

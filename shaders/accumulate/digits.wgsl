@@ -1,6 +1,7 @@
 // Digits: an exact sum. Place i counts in 2^(22 i) of the least bit that an element, or its square, can have. {N} digits are a
 // window, which elements that are not too far apart share; accumulate/float_digits and accumulate/integer_digits take them. A
-// window may begin between two places: then its digits have {G}, else as many as they are.
+// window may begin between two places: then its digits have {G}, else as many as they are. It keeps {S} sums: of its digits, or of
+// products of pieces of 11 bits, which lie 11 bits apart and become digits with the window (`placed_of`).
 //
 //   look(l, v)               what tells how far apart the elements of some units are; look_none() is that of none
 //   sum_for(acc, l, count, ended) a sum whose window holds a block: it begins one only where the last does not
@@ -114,6 +115,8 @@ struct Window {
     m: f32,
     unit: f32,
     again: bool, // the window does not hold all bits of the elements; of float16: some may be subnormal numbers
+//# else
+    lowest: i32, // the place of the window's lowest bit, as `Magnitude` counts it
 //# end
 //# if SIZES
     holds_most: u32, // the sizes that it holds, as Look tells them
@@ -127,7 +130,7 @@ struct Window {
     count: u32, // of elements
 //# for w in 0..1 + WIDE
 //# for j in 0..SUMS
-//# for d in 0..N
+//# for d in 0..S
     s{w}_{j}_{d}: Ints,
 //# end
 //# end
@@ -146,8 +149,62 @@ fn takes(a: Window) -> bool {
 //# end
 }
 
-// Elements that a digit has room for.
-const ROOM: u32 = 256u;
+// Elements that the sums of a window have room for.
+const ROOM: u32 = {ROOM}u;
+
+// A window that holds at least the greatest elements of a block.
+fn acc_begin(l: Look) -> Window {
+    var a: Window;
+//# if SIZES
+    let most = most_of_look(l) >> {31 - EXPONENT}u;
+    let least = least_of_look(l);
+//# end
+//# if G == N
+    let cap = {EXPONENT_MOST}u;
+    let unit = {22 * (W - 1)};
+    a.top = {W - 1}u;
+    // Numbers below are subnormal.
+    let first = 1u;
+//# else
+    // Elements that come later may be somewhat greater.
+    let cap = min(most + {MARGIN}u, {EXPONENT_MOST}u);
+    // Which bits the first unit and the last one are. Bit 0 is the least one of exponent 1.
+    let unit = max({PLACES} * (i32(cap) - 1) + {MAGNITUDE} - 22, {UNIT_LEAST});
+    let last = max(unit - {22 * (N - 1)}, 0);
+    let first = u32(last + {PLACES - 1}) / {PLACES}u + u32(last > 0);
+//# if WIDE
+    // What is left of an element must be no subnormal number: BIT_0, which wraps, is the exponent of bit 0.
+    a.far = {PLACES} * (i32(max(least >> {31 - EXPONENT}u, 1u)) - 1) < max(unit - {22 * (2 * N - 1)}, {4294967297 - BIT_0});
+//# end
+    a.top = u32(unit) / DIGIT + 1u;
+    a.up = u32(unit) % DIGIT;
+//# end
+//# if SIZES
+    a.far = a.far || most > {EXPONENT_MOST}u;
+    a.holds_most = (cap << {31 - EXPONENT}u) | {2147483647 >> EXPONENT}u;
+    a.holds_least = max(first << {31 - EXPONENT}u, 1u) - 1u;
+//# if BY_FLOATS
+    a.again = least < a.holds_least;
+//# else
+    a.far = a.far || least < a.holds_least;
+//# end
+//# end
+//# if BY_FLOATS
+    let exponent = u32(unit) + {BIT_0}u;
+    a.unit = bitcast<f32>(exponent << 23u);
+    a.m = bitcast<f32>(((exponent + 23u) << 23u) | 0x400000u);
+//# else
+    a.lowest = (unit - {22 * (N - 1)}) / {PLACES};
+//# end
+//# if UNPACKS
+    // A subnormal number that the data make shows how the driver takes them.
+    let asked = (vec4<u32>(l.plus).x & 0x1ffu) | 1u;
+    let digits = digits_of(a, Bits(plane_added(Plane(floats_of(asked).x)).x));
+    let told = bitcast<Bits>(digits.s{N - 1}) - Bits(bitcast<u32>(a.m));
+    a.again = any(told != Bits(select(asked, asked * asked, {SQUARES} == 1)));
+//# end
+    return a;
+}
 
 // A sum, or one for each column. Its digits are 0 to {W - 1}, from `top` down; `top` is 0 before there are any.
 struct Placed {
@@ -186,7 +243,18 @@ fn placed_of(a: Window) -> Placed {
 //# for w in 0..1 + WIDE
 //# for j in 0..SUMS
 //# for d in 0..N
+//# if S == N
     let s{w}_{j}_{d} = a.s{w}_{j}_{d} - Ints(less{w} * {d == N - 1});
+//# else
+    let s0_{j}_{d} = a.s0_{j}_{2 * d}
+//# if d > 0
+        + ((a.s0_{j}_{2 * d - 1} & Ints(0x7ff)) << Bits(11u))
+//# end
+//# if d < N - 1
+        + (a.s0_{j}_{2 * d + 1} >> Bits(11u))
+//# end
+        ;
+//# end
 //# if G == N
     p.d{j}_{W - 1 - d} = s{w}_{j}_{d};
 //# else
@@ -234,10 +302,20 @@ fn raised(own: Placed, top: u32) -> Placed {
 
 // Digits of both together stay below 2^31, and become carried. One that is not carried may make a sum far without need.
 fn acc_join(x: Placed, y: Placed) -> Placed {
-    // What lies below place 0 is 0.
-    let top = max(max(x.top, y.top), {W - 1}u);
+//# if COLUMNS == 1
+    var p = x;
+    var q = y;
+    if p.top > q.top {
+        p = y;
+        q = x;
+    }
+    p = raised(p, q.top);
+//# else
+    // Of several columns that would take more registers.
+    let top = max(x.top, y.top);
     var p = raised(x, top);
     let q = raised(y, top);
+//# end
     p.far = p.far || q.far;
     p.signs |= q.signs;
 //# for c in 0..COUNTS * TEAMS
@@ -278,6 +356,7 @@ fn sum_for(own: Acc, l: Look, count: u32, ended: bool) -> Acc {
     holds = holds && least_of_look(l) >= s.window.holds_least;
 //# end
 //# if WIDE
+    // All blocks of a window that began with a wide one would be read twice.
     holds = holds && !s.window.again;
 //# end
     for (var seldom = !holds; seldom; seldom = false) {
@@ -297,13 +376,18 @@ fn near_of(top: u32, o: One, minus: bool, count: u32) -> Total {
     return Total(i32(top) - {W - 1}, o, select(OTHER, MINUS_ZERO, minus), vec2<u32>(count, 0u));
 }
 //# end
-//# if BY_FLOATS + (BY_VEC == 0)
 
 fn acc_take(own: Window, k: Taken, at: u32) -> Window {
     var a = own;
 //# for j in 0..SUMS
 //# if BY_VEC
+//# if BY_FLOATS
     let x{j} = digits_of(own, columns_of(k.p{j}));
+//# else
+//# for c in 0..COLUMNS
+    let x{j}_{c} = digits_of(own, plane_key(k.p{(BITS == 64) * c + j}, {c}u));
+//# end
+//# end
 //# else
     let x{j} = digits_of(own, k);
 //# end
@@ -311,12 +395,37 @@ fn acc_take(own: Window, k: Taken, at: u32) -> Window {
     a.seen |= x{j}.seen;
 //# end
 //# for d in 0..N
-    a.s0_{j}_{d} += x{j}.s{d};
+//# if BY_VEC & (BY_FLOATS == 0)
+    let d{j}_{d} = Ints(
+//# for c in 0..COLUMNS
+        x{j}_{c}.s{d},
+//# end
+    );
+//# else
+    let d{j}_{d} = x{j}.s{d};
+//# end
+//# end
+//# for k in 0..S
+//# if S == N
+    a.s0_{j}_{k} += d{j}_{k};
+//# else
+    a.s0_{j}_{k} +=
+//# if k % 2 == 0
+        d{j}_{k / 2} * d{j}_{k / 2} +
+//# end
+        2 * (
+//# for i in 0..N
+//# if (2 * i < k) & (k - i < N)
+            d{j}_{i} * d{j}_{k - i} +
+//# end
+//# end
+            Ints(0)
+        );
+//# end
 //# end
 //# end
     return a;
 }
-//# end
 //# if BY_FLOATS
 
 fn acc_take_more(own: Window, k: Taken) -> Window {

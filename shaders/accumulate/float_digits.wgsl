@@ -10,50 +10,6 @@
 // No addition of floats takes the result of another one: between them stands an integer operation or a conversion. Else a
 // compiler might find that x - ((x + M) - M) is 0.
 
-// A window that holds at least the greatest elements of a block.
-fn acc_begin(l: Look) -> Window {
-    var a: Window;
-//# if SIZES
-    let most = most_of_look(l) >> {31 - EXPONENT}u;
-    let least = least_of_look(l);
-//# end
-//# if G == N
-    let cap = {EXPONENT_MOST}u;
-    let unit = {22 * (W - 1)};
-    a.top = {W - 1}u;
-    // Numbers below are subnormal.
-    let first = 1u;
-//# else
-    // Elements that come later may be somewhat greater.
-    let cap = min(most + {MARGIN}u, {EXPONENT_MOST}u);
-    // Which bits the first unit and the last one are. Bit 0 is the least one of exponent 1.
-    let unit = max({PLACES} * (i32(cap) - 1) + {MAGNITUDE} - 22, {UNIT_LEAST});
-    let last = max(unit - {22 * (N - 1)}, 0);
-    let first = u32(last + {PLACES - 1}) / {PLACES}u + u32(last > 0);
-    // What is left of an element must be no subnormal number: BIT_0, which wraps, is the exponent of bit 0.
-    a.far = {PLACES} * (i32(max(least >> {31 - EXPONENT}u, 1u)) - 1) < max(unit - {22 * (2 * N - 1)}, {4294967297 - BIT_0});
-    a.top = u32(unit) / DIGIT + 1u;
-    a.up = u32(unit) % DIGIT;
-//# end
-//# if SIZES
-    a.far = a.far || most > {EXPONENT_MOST}u;
-    a.holds_most = (cap << {31 - EXPONENT}u) | {2147483647 >> EXPONENT}u;
-    a.holds_least = max(first << {31 - EXPONENT}u, 1u) - 1u;
-    a.again = least < a.holds_least;
-//# end
-    let exponent = u32(unit) + {BIT_0}u;
-    a.unit = bitcast<f32>(exponent << 23u);
-    a.m = bitcast<f32>(((exponent + 23u) << 23u) | 0x400000u);
-//# if UNPACKS
-    // A subnormal number that the data make shows how the driver takes them.
-    let asked = (vec4<u32>(l.plus).x & 0x1ffu) | 1u;
-    let digits = digits_of(a, Bits(plane_added(Plane(floats_of(asked).x)).x));
-    let told = bitcast<Bits>(digits.s{N - 1}) - Bits(bitcast<u32>(a.m));
-    a.again = any(told != Bits(select(asked, asked * asked, {SQUARES} == 1)));
-//# end
-    return a;
-}
-
 // What is added of the elements of a unit, as float32. `exactly`: by integers, as a driver may take subnormal numbers of float16
 // as 0.
 fn elements_of(v: Unit, exactly: bool) -> Keys {

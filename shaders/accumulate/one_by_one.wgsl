@@ -13,9 +13,14 @@ fn element_at(e: Elements, i: u32) -> Raw {
 // What an element adds: NaN and infinities add nothing.
 fn added(r: Raw) -> Magnitude {
 //# if FLOATS
-    return magnitude_of(select(r, Raw(0u), size_of(r) >= {INFINITE}u));
+    let n = magnitude_of(select(r, Raw(0u), size_of(r) >= {INFINITE}u));
 //# else
-    return magnitude_of(r);
+    let n = magnitude_of(r);
+//# end
+//# if SQUARES
+    return squared(n);
+//# else
+    return n;
 //# end
 }
 //# if FLOATS

@@ -3,7 +3,7 @@ fn size_of(r: Raw) -> u32 {
     return vec2<u32>(r).y & 0x7fffffffu;
 }
 
-// The magnitude of an element, or its square: {MAGNITUDE} bits at most, the lowest words first, times 2^place.
+// The magnitude of an element, or its square: the lowest words first, times 2^place.
 struct Magnitude {
     place: u32,
     sign: i32, // 0 or -1
@@ -21,7 +21,7 @@ fn magnitude_of(r: Raw) -> Magnitude {
     let size = size_of(r);
     let exponent = size >> {31 - EXPONENT}u;
     let above = exponent - min(exponent, 1u);
-    n.place = above * {PLACES}u;
+    n.place = above;
     n.sign = (bitcast<i32>(w.y) >> 31u) & {MAGNITUDES - 1};
     let high = (size >> {(32 - BITS) * (BITS < 32)}u) - (above << {(MANTISSA - 1) % 32}u);
     let low = select(high, w.x, {BITS} == 64);
@@ -30,29 +30,34 @@ fn magnitude_of(r: Raw) -> Magnitude {
     let low = ((w.x ^ minus) - minus) >> {(32 - BITS) * (BITS < 32)}u;
     let high = (w.y ^ minus) + (minus & u32(w.x == 0u));
 //# end
-//# if SQUARES
-    n.m0 = low * low;
+    n.m0 = low;
+//# if BITS == 64
+    n.m1 = high;
+//# end
+    return n;
+}
+//# if SQUARES & ONE_BY_ONE
+
+fn squared(own: Magnitude) -> Magnitude {
+    var n = own;
+    n.place *= 2u;
+    n.m0 *= own.m0;
 //# if WORDS_OF > 1
-    n.m1 = product(low, low).y;
+    n.m1 = product(own.m0, own.m0).y;
 //# end
 //# if WORDS_OF > 2
     // And twice the product of both words, and the square of the upper one.
-    let mixed = product(low, high);
-    let top = product(high, high);
+    let mixed = product(own.m0, own.m1);
+    let top = product(own.m1, own.m1);
     let twice = vec2<u32>(mixed.x << 1u, (mixed.y << 1u) | (mixed.x >> 31u));
     n.m1 += twice.x;
     let third = top.x + twice.y;
     n.m2 = third + u32(n.m1 < twice.x);
     n.m3 = top.y + (mixed.y >> 31u) + u32(third < twice.y) + u32(n.m2 < third);
 //# end
-//# else
-    n.m0 = low;
-//# if WORDS_OF > 1
-    n.m1 = high;
-//# end
-//# end
     return n;
 }
+//# end
 
 // 22 bits of a magnitude, from bit `first` on, which may lie before it or behind; signed.
 fn digit_at(n: Magnitude, first: i32) -> i32 {

@@ -132,23 +132,11 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
         }
         a{r} = sum_for(a{r}, l{r}, {LOADS}u, ended);
-        let taken{r} = !ended & takes(a{r}.window);
-//# if LONG
-        // A loop: the text of an element is long.
-        for (var i = 0u; i < {LOADS}u && taken{r}; i++) {
-            var v = w0_{r};
-//# for i in 1..LOADS
-            v = select(v, w{i}_{r}, i == {i}u);
-//# end
-            a{r}.window = acc_take(a{r}.window, elements_of(v, false), 0u);
-        }
-//# else
-        if taken{r} {
+        if !ended & takes(a{r}.window) {
 //# for i in 0..LOADS
             a{r}.window = acc_take(a{r}.window, elements_of(w{i}_{r}, false), 0u);
 //# end
         }
-//# end
 //# if BY_FLOATS
         for (var i = select({LOADS}u, 0u, !ended && a{r}.window.again); i < {LOADS}u; i++) {
             let v = once(unit_at(at0 + i * stride + {r}u, shift), t + i >= fresh);

@@ -103,24 +103,10 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
     var sum = sum_for(before, l, {LOADS * PER + MASKED * TURNS * PER / PIECES}u, false);
     var own = sum.window;
     if takes(own) {
-//# if LONG
-        // A loop: the text of an element is long.
-        for (var i = 0u; i < {LOADS}u; i++) {
-            var v = v0;
-//# for i in 1..LOADS
-            v = select(v, v{i}, i == {i}u);
-//# end
-            let k = elements_of(v, false);
-//# for e in 0..PER
-            own = acc_take(own, key_{e}(k), 0u);
-//# end
-        }
-//# else
 //# for i in 0..LOADS
         let k{i} = elements_of(v{i}, false);
 //# for e in 0..PER
         own = acc_take(own, key_{e}(k{i}), 0u);
-//# end
 //# end
 //# end
 //# for i in 0..TURNS * MASKED

@@ -12,7 +12,7 @@ pub(crate) use total::Total;
 /// Bits of a digit. The last one of a sum is a whole word, with a sign.
 const DIGIT_BITS: u32 = 22;
 /// Binades apart that elements of a block may lie at least: of a million normal numbers hardly one is so small.
-const SPREAD: u32 = 30;
+const SPREAD: u32 = 23;
 /// Digits of a count of elements.
 const COUNT_DIGITS: u32 = 3;
 /// Most iterations for a result: to divide, or to find a root, bit by bit.
@@ -43,18 +43,20 @@ struct Format {
 struct Window {
     /// Digits of a window.
     digits: u32,
+    /// Sums that it keeps: its digits, or sums of products that become digits with it.
+    sums: u32,
     /// Places that these have, one more where a window may begin between places.
     places: u32,
     /// Digits that are kept, below the highest one, which has a sign.
     all: u32,
-    /// The exponent of bit 0 in float32. This and what follows only where additions of float32 make digits.
-    bit_0: i32,
-    /// The lowest bit that is a window's first unit.
-    unit_least: i32,
     /// The greatest exponent of an element.
     exponent_most: i32,
     /// How many exponents a window reaches above the greatest element of its first block.
     margin: u32,
+    /// The lowest bit that is a window's first unit: no digit that is kept lies below place 0.
+    unit_least: i32,
+    /// The exponent of bit 0 in float32, where additions of float32 make digits.
+    bit_0: i32,
 }
 
 /// Elements or partial sums that are taken one by one, some digits of all of them at a time.
@@ -206,9 +208,18 @@ impl Sum {
         self.is_float() && !squared && self.dtype != DType::F64
     }
 
-    /// Whether so much is done with an element that the text of some is a loop: else FXC takes it seconds.
+    /// Whether so much is done with an element that FXC takes seconds for the text of many.
     pub(crate) fn is_long(self) -> bool {
-        self.squares() || !self.splits_floats()
+        self.counts() || self.is_float() && self.squares()
+    }
+
+    /// Most bytes of a long row, or of some rows, that an invocation may read at once.
+    pub(crate) fn most_bytes(self) -> u64 {
+        match (self.is_long(), self.squares(), self.dtype) {
+            (false, ..) => u64::MAX,
+            (true, true, DType::F32) | (true, false, _) => 64,
+            _ => 32,
+        }
     }
 
     /// Exponents of a sum for each one of an element.
@@ -231,13 +242,19 @@ impl Sum {
     /// How elements become digits.
     fn window(self) -> Window {
         if !self.splits_floats() {
-            let near = self.places() * SPREAD + self.magnitude() + DIGIT_BITS - 1;
-            let bits = near.min(self.number_bits());
-            let digits = bits.div_ceil(DIGIT_BITS).max(2);
+            // One window holds every integer. Of floats one begins an exponent above the greatest of a block.
+            let float = u32::from(self.is_float());
+            let near = self.places() * (SPREAD + float) + self.magnitude();
+            let digits = near.min(self.number_bits()).div_ceil(DIGIT_BITS).max(2);
+            let products = if self.squares() { digits - 1 } else { 0 };
             return Window {
                 digits,
-                places: digits,
-                all: digits,
+                sums: digits + products,
+                places: digits + float,
+                all: digits + float,
+                unit_least: (DIGIT_BITS * (digits + float - 2)) as i32,
+                exponent_most: (1 << self.format().exponent) - 2,
+                margin: float,
                 ..Window::default()
             };
         }
@@ -260,14 +277,16 @@ impl Sum {
         let zero = below + 2 - bit_0;
         // Squares that two windows hold are no subnormal numbers.
         let normal = 2 * below + digit + 1 - bit_0;
+        let least = if squares { normal } else { zero };
         // The greatest element begins 22 bits above the unit; with M, 24 bits above it, it is finite.
         let most = (230 - bit_0 + digit - bits) / self.places() as i32 + 1;
         Window {
             digits,
+            sums: digits,
             places,
             all,
             bit_0,
-            unit_least: if squares { normal } else { zero },
+            unit_least: least.max(digit * (all as i32 - 2)),
             exponent_most: most.min((1 << exponent) - 2),
             // A window of float32 keeps 18 exponents below these. Others have less room.
             margin: if self.dtype == DType::F32 { 2 } else { 0 },
@@ -315,11 +334,11 @@ impl Sum {
         }
     }
 
-    /// Most iterations to add a block of so many loads to a sum: a loop over a long text, and over all loads again where a window
-    /// of floats does not hold them; as many digits as two sums may be apart, and what ends the loops.
+    /// Most iterations to add a block of so many loads to a sum: a loop over them where a window of floats does not hold them; as
+    /// many digits as two sums may be apart, and what ends the loops.
     pub(crate) fn block_iterations(self, loads: u64) -> u64 {
-        let loops = u64::from(self.is_long()) + u64::from(self.splits_floats());
-        loops * (loads + 1) + 2 * u64::from(self.window().all + 2)
+        let again = if self.splits_floats() { loads + 1 } else { 0 };
+        again + 2 * u64::from(self.window().all + 2)
     }
 
     /// Bytes of workgroup memory of an invocation that leaves a sum to its team.
@@ -431,11 +450,19 @@ impl Sum {
     /// blocks, of which those that are too far apart are taken again. `teams`: whether invocations share a sum.
     pub(crate) fn digit_names(self, strided: bool, teams: bool) -> Vec<(&'static str, u32)> {
         let window = self.window();
+        // Sums of products of two pieces stay below 2^31.
+        let (piece, room) = match window.sums > window.digits {
+            true => (DIGIT_BITS / 2, 512 / window.digits),
+            false => (DIGIT_BITS, 256),
+        };
         vec![
             ("STRIDED", strided.into()),
             ("TEAMS", (teams && self.is_float()).into()),
             ("ONE_BY_ONE", (strided || self.is_float()).into()),
             ("N", window.digits),
+            ("S", window.sums),
+            ("PIECE", piece),
+            ("ROOM", room),
             ("G", window.places),
             ("W", window.all),
             ("BIT_0", window.bit_0 as u32),
@@ -474,13 +501,17 @@ mod tests {
             let (window, whole) = (sum.window(), sum.number_bits());
             assert!(whole.div_ceil(DIGIT_BITS) < sum.digits(), "{op} {dtype}");
             assert!(window.all <= sum.digits(), "{op} {dtype}");
+            // The place of the greatest bits, of which `all` digits are kept.
+            let top = window.unit_least as u32 / DIGIT_BITS + 1;
+            let fixed = window.places == window.digits;
+            assert!(fixed || top >= window.all - 1, "{op} {dtype}");
             if sum.splits_floats() {
                 continue;
             }
             let (bits, mantissa) = (DIGIT_BITS * window.digits, sum.format().mantissa);
             let places = if sum.squares() { 2 } else { 1 };
-            // The highest bit may be the lowest of its digit.
-            let near = places * (mantissa + 30) + DIGIT_BITS - 1;
+            // It begins an exponent above the greatest element.
+            let near = places * (mantissa + 23 + 1);
             assert!(bits >= near.min(whole), "{op} {dtype}: {bits} bits");
         }
     }

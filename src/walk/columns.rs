@@ -218,7 +218,7 @@ impl Columns {
         let worth = b.len * element >= NARROW_SHARE * out || 16 / element * out > MOST_WRITTEN;
         let gpu = planner.caps.class != AdapterClass::Software;
         let sum = step.acc.sum();
-        let short = sum.is_some_and(|sum| !sum.is_long() && !sum.counts());
+        let short = sum.is_some_and(|sum| sum.splits_floats() && !sum.is_long());
         let by_vec = short && joined(16) == Some(1);
         let narrow = element < 4 && worth && gpu && !by_vec && joined(4) == Some(1);
         // Joined rows make a partial result each. Words of fewer are still faster than single elements.
@@ -341,7 +341,6 @@ impl ColumnsText {
             ("PER", 32 * self.words / kernel.acc.bits()),
             ("SHARED", self.shared.into()),
             ("SHIFTED", self.shifted.into()),
-            ("LONG", sum.is_some_and(|sum| sum.is_long()).into()),
             ("BY_VEC", 1),
             ("LOOKED", self.words / kernel.acc.bits().div_ceil(32)),
             ("SUMS", 32 / kernel.acc.bits().min(32)),
@@ -391,7 +390,8 @@ fn tree_iterations(step: &Step, team: u64) -> u64 {
     // A plane at a time, one for each element of a word; of sums each word.
     let planes = (4 / step.acc.bytes()).max(2);
     let words = step.acc.sum().map_or(1, |sum| sum.placed_bytes() / 4);
-    u64::from(team.next_power_of_two().ilog2()) * planes * u64::from(words)
+    // And to see where all sums begin.
+    u64::from(team.next_power_of_two().ilog2()) * planes * u64::from(words) + team
 }
 
 /// Most rows of a slice.
@@ -405,9 +405,10 @@ fn longest(planner: &Planner<'_>, step: &Step, [runs, unit]: [u64; 2], team: u64
             // Of the numbers that `loads` chooses from, the dearest.
             let loads = loads / 2 + 1;
             let block = runs * sum.block_iterations(loads);
-            let most = most.saturating_sub(block) / 2;
-            let alone = sum.again().most(most / (runs * unit / step.acc.bytes())) / team;
-            alone.min(most / block * loads)
+            let columns = runs * unit / step.acc.bytes();
+            let again = |rows| columns * sum.again().iterations(rows * team);
+            let most = most.saturating_sub(again(0) + 2 * block);
+            (most / (again(loads) - again(0) + block) * loads).max(1)
         }
         None => most / 2 * loads,
     }
@@ -424,8 +425,8 @@ fn most_loads(planner: &Planner<'_>, step: &Step, [runs, unit]: [u64; 2]) -> u64
     // Four columns of a vec4, of narrow elements more.
     let fours = (unit / (4 * step.acc.bytes())).max(1);
     match step.acc.sum() {
-        Some(_) if gpu && fours > 1 => units / 2,
-        Some(_) => units,
+        Some(sum) if gpu && fours > 1 => (units / 2).min(sum.most_bytes() / unit),
+        Some(sum) => units.min(sum.most_bytes() / unit),
         None if gpu && step.acc.is_both() => units / fours,
         None => (units / runs).max(1),
     }

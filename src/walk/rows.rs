@@ -6,7 +6,6 @@ use crate::kernel::params::Params;
 use crate::kernel::{Accumulator, Kernel, Recipe, Resource, fragments};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step, dst_view, region_params, words};
-use crate::sums::Sum;
 use crate::walk::strided::Each;
 use crate::walk::{FEW_LOADS, Walk};
 
@@ -39,12 +38,12 @@ pub(crate) const MOST_TEAM: u64 = 256;
 
 /// Units that an invocation may read at once.
 fn at_once(planner: &Planner<'_>, step: &Step, unit: u64) -> u64 {
-    // FXC takes too long for the text of a mean that counts its elements.
-    let counts = step.acc.sum().is_some_and(Sum::counts);
-    match planner.caps.long_kernels && !counts {
+    let most = match planner.caps.long_kernels {
         true => MOST_LOADS[usize::from(unit == 4)],
         false => FEW_LOADS,
-    }
+    };
+    let sum = step.acc.sum();
+    sum.map_or(most, |sum| most.min(sum.most_bytes() / unit))
 }
 
 /// What the text depends on.
@@ -374,7 +373,6 @@ impl RowsText {
             ("RESULT_WORDS", result_words),
             ("SHARE", out.per_word()),
             ("SUBWORDS", subwords.into()),
-            ("LONG", sum.is_some_and(|sum| sum.is_long()).into()),
             ("BY_VEC", 0),
             ("LOOKED", self.words / kernel.acc.bits().div_ceil(32)),
             ("COLUMNS", 1),

@@ -336,9 +336,9 @@ pub fn ties(reducer: &Reducer) -> Result<(), Failed> {
 /// and one beyond; zeros among them, only zeros, elements alone in what they are, and ties.
 pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
     // Exponents between the greatest and the least.
-    const APART: [u64; 27] = [
-        0, 1, 9, 14, 15, 20, 21, 22, 27, 28, 31, 32, 36, 37, 42, 43, 46, 47, 48, 57, 58, 64, 65,
-        88, 150, 200, 700,
+    const APART: [u64; 32] = [
+        0, 1, 9, 14, 15, 20, 21, 22, 23, 24, 27, 28, 30, 31, 32, 34, 35, 36, 37, 42, 43, 46, 47,
+        48, 57, 58, 64, 65, 88, 150, 200, 700,
     ];
     let bits_of = |dtype| match dtype {
         DType::F16 => (5, 10),
@@ -356,7 +356,7 @@ pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
                 0 => 1 + segment * 7 % most,
                 _ => most - segment * 7 % most,
             };
-            let apart = APART[(segment / 3 % 27) as usize].min(top - 1);
+            let apart = APART[(segment / 3 % 32) as usize].min(top - 1);
             let number =
                 |field: u64, fraction: u64| field << mantissa | fraction & ((1 << mantissa) - 1);
             let any = number(top - bits.below(apart + 1), bits.draw());
@@ -378,8 +378,8 @@ pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
                 (3, _) => {
                     number(top, (place / 2) * 0x2f_1234_5671) | (place % 2) << (exponent + mantissa)
                 }
-                // One subnormal, greatest, infinite number or NaN, or a zero among -0. Of eight columns one is special at most: all
-                // that are taken together are far then.
+                // One subnormal, greatest, infinite number or NaN, or a zero among -0. Of eight columns one at most has an infinity or
+                // a NaN: all that are taken together are far then.
                 (4, true) => match segment % 17 {
                     0 => 1,
                     2 => number(most, u64::MAX),

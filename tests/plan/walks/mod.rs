@@ -104,8 +104,7 @@ impl Run<'_, '_> {
         acc.are_terms() || acc.sum().is_some()
     }
 
-    /// Most iterations over blocks of a sum of `loads` units; none without a sum. Floats may be read again; a loop takes those whose
-    /// text is long.
+    /// Most iterations over blocks of a sum of `loads` units; none without a sum. Floats may be read again.
     fn block_loops(&self, blocks: u64, loads: u32) -> u64 {
         if self.pass.kernel.acc.sum().is_none() {
             return 0;
@@ -114,10 +113,10 @@ impl Run<'_, '_> {
             DType::F16 | DType::BF16 => true,
             dtype => dtype == DType::F32 && !self.squares(),
         };
-        let loops = u64::from(splits) + u64::from(!splits || self.squares());
+        let again = if splits { loads + 1 } else { 0 };
         // After two more digits than a sum has nothing is left of the lower one.
         let digits = u64::from(self.digits()[1] + 2);
-        blocks * (u64::from(splits) + loops * u64::from(loads) + digits)
+        blocks * (u64::from(again) + digits)
     }
 
     fn squares(&self) -> bool {
@@ -138,7 +137,7 @@ impl Run<'_, '_> {
             (DType::F32, false) => [13, 5],
             (DType::F32, true) => [26, 6],
             (DType::F64, false) => [96, 5],
-            (DType::F64, true) => [191, 9],
+            (DType::F64, true) => [191, 8],
             (dtype, _) => [0, (16 * dtype.size() as u32).div_ceil(22).max(2)],
         }
     }
